@@ -1,0 +1,208 @@
+"""Names on the wire: everything that two processes must spell alike, in one place.
+
+One payload dataclass per message; every field that was added later has a default, so that executions which an earlier
+version recorded still decode. Payloads carry ids, not blobs.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from temporalio.common import RetryPolicy, SearchAttributeKey
+
+from lessor.domain.lease import Lease
+from lessor.domain.request import Request
+
+TASK_QUEUE = "lessor"
+QUEUE_AWS = "lessor-aws"
+QUEUE_KUBERNETES = "lessor-kubernetes"
+QUEUE_SLACK = "lessor-slack"
+QUEUE_LEDGER = "lessor-ledger"
+
+LEASE_WORKFLOW = "LeaseWorkflow"
+MEMO_INTERACTION = "interaction"
+
+GPU_STATE = SearchAttributeKey.for_keyword("GpuState")
+GPU_OWNER = SearchAttributeKey.for_keyword("GpuOwner")
+GPU_TEAM = SearchAttributeKey.for_keyword("GpuTeam")
+GPU_PROVIDER = SearchAttributeKey.for_keyword("GpuProvider")
+GPU_MODEL = SearchAttributeKey.for_keyword("GpuModel")
+GPU_MARKET = SearchAttributeKey.for_keyword("GpuMarket")
+GPU_WORKLOAD = SearchAttributeKey.for_keyword("GpuWorkload")
+GPU_COUNT = SearchAttributeKey.for_int("GpuCount")
+GPU_HOURLY_USD = SearchAttributeKey.for_float("GpuHourlyUsd")
+GPU_ENDS = SearchAttributeKey.for_datetime("GpuEnds")
+GPU_RESOURCES = SearchAttributeKey.for_keyword_list("GpuResources")
+SEARCH_ATTRIBUTES = (
+    GPU_STATE,
+    GPU_OWNER,
+    GPU_TEAM,
+    GPU_PROVIDER,
+    GPU_MODEL,
+    GPU_MARKET,
+    GPU_WORKLOAD,
+    GPU_COUNT,
+    GPU_HOURLY_USD,
+    GPU_ENDS,
+    GPU_RESOURCES,
+)
+
+TAG_LEASE = "lessor:lease"
+TAG_OWNER = "lessor:owner"
+TAG_TEAM = "lessor:team"
+TAG_COST_CENTER = "lessor:cost-center"
+TAG_PURPOSE = "lessor:purpose"
+TAG_ENDS = "lessor:ends"
+TAG_MANAGED_BY = "lessor:managed-by"
+MANAGED_BY = "lessor"
+
+
+class ErrorType(StrEnum):
+    """Type names of application errors as they stand in workflow history."""
+
+    REFUSED = "Refused"
+    NO_CAPACITY = "NoCapacity"
+    PERMANENT = "PermanentProviderError"
+    RETRY = "RetryableProviderError"
+
+
+PERMANENT_ERRORS = [ErrorType.REFUSED.value, ErrorType.NO_CAPACITY.value, ErrorType.PERMANENT.value]
+
+RETRY_FAST = RetryPolicy(
+    initial_interval=timedelta(milliseconds=200),
+    maximum_interval=timedelta(seconds=30),
+    non_retryable_error_types=PERMANENT_ERRORS,
+)
+"""For the ledger and other things of our own: they come back, so there is no limit on attempts."""
+
+RETRY_PROVIDER = RetryPolicy(
+    initial_interval=timedelta(seconds=2),
+    maximum_interval=timedelta(minutes=2),
+    non_retryable_error_types=PERMANENT_ERRORS,
+)
+"""For clouds: throttling and outages are retried; what can never heal fails at once."""
+
+RETRY_MESSAGE = RetryPolicy(
+    initial_interval=timedelta(seconds=1),
+    maximum_interval=timedelta(minutes=1),
+    maximum_attempts=8,
+    non_retryable_error_types=PERMANENT_ERRORS,
+)
+"""For messages: after these the workflow goes on and tries again by its own clock."""
+
+
+class Verb(StrEnum):
+    """What a person does to a lease; the name of the update, and the `verb` of the durable fallback signal."""
+
+    APPROVE = "approve"
+    DENY = "deny"
+    WITHDRAW = "withdraw"
+    EXTEND = "extend"
+    RELEASE = "release"
+    KEEP = "keep"
+    RESTORE = "restore"
+
+
+SIGNAL_ACT = "act"
+SIGNAL_OBSERVED = "observed"
+UPDATE_ACT = "act"
+QUERY_LEASE = "lease"
+
+
+@dataclass(frozen=True)
+class Act:
+    """One act of one person on one lease.
+
+    `id` is the business key (update id): the same key has one effect, whether it arrives as update or as signal.
+    `until` is the new end for `extend` and `restore`; `reason` is required for `deny`.
+    """
+
+    id: str
+    verb: Verb
+    by: str
+    reason: str = ""
+    until: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person is told. `ok` is false when the act was refused; `code` is stable, `message` is for the person."""
+
+    ok: bool
+    code: str
+    message: str
+    lease_id: str
+    state: str
+    by: str = ""
+    at: datetime | None = None
+    ends_at: datetime | None = None
+    recorded_only: bool = False
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the watch over a place saw of a lease's instance while it should have been running."""
+
+    resource: str
+    condition: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class LeaseInput:
+    """Starts a lease, or goes on with one (`lease` set) after continue-as-new. `acts` are ids that have had effect."""
+
+    lease_id: str
+    request: Request | None = None
+    lease: Lease | None = None
+    answers: tuple[tuple[str, Answer], ...] = ()
+    pending: tuple[Act, ...] = ()
+    runs: int = 0
+
+
+@dataclass(frozen=True)
+class LeaseOutcome:
+    """The result of a lease's workflow: how it ended, what it cost and what proves that nothing is left."""
+
+    lease_id: str
+    state: str
+    cost: str
+    hours: float
+    proof: str
+
+
+class Notice(StrEnum):
+    """What people are told of a lease. Each has one message per lease and recipient, posted once and then updated."""
+
+    REQUEST = "request"
+    DECIDED = "decided"
+    WAITING = "waiting"
+    READY = "ready"
+    WARNING = "warning"
+    EXTENDED = "extended"
+    STOPPED = "stopped"
+    RESTORED = "restored"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class NotifyInput:
+    """Tell people `notice` of a lease; the text is made from the ledger's record of it at `revision` or later."""
+
+    lease_id: str
+    notice: Notice
+    revision: int
+    before: timedelta = timedelta()
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Whether somebody was reached, by which channel (`slack:dm`, `slack:channel`, ...), or why nobody was."""
+
+    delivered: bool
+    via: str = ""
+    problem: str = ""

@@ -1,0 +1,105 @@
+"""Approval steps: who may decide, how many must, and the rule that nobody decides their own request (law 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from lessor.domain.errors import Refused
+from lessor.domain.people import Person
+from lessor.domain.policy import StepSpec
+
+
+@dataclass(frozen=True)
+class Vote:
+    """One person's approval; `ids` are all ids they had then, so that one person never counts twice."""
+
+    by: str
+    at: datetime
+    ids: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A required approval and the votes it has. `escalated` names what it fell back to, if nobody else could decide."""
+
+    name: str
+    approvers: tuple[str, ...]
+    quorum: int = 1
+    votes: tuple[Vote, ...] = ()
+    escalated: str = ""
+
+    @property
+    def done(self) -> bool:
+        return len(self.votes) >= self.quorum
+
+
+def staff(
+    specs: Iterable[StepSpec],
+    members: Callable[[str], tuple[Person, ...]],
+    requester: Person,
+    fallback: tuple[str, ...] = ("admins",),
+) -> tuple[Step, ...]:
+    """Steps that enough people can decide, the requester and deactivated people not counted.
+
+    A step with too few eligible people is opened to `fallback` as well; if that is still too few its quorum is
+    lowered to those who exist. Raises `Refused` ("nobody-can-decide") when nobody at all is left.
+    """
+    return tuple(_staffed(spec, members, requester, fallback) for spec in specs)
+
+
+def _staffed(
+    spec: StepSpec, members: Callable[[str], tuple[Person, ...]], requester: Person, fallback: tuple[str, ...]
+) -> Step:
+    if len(eligible(spec.approvers, members, requester)) >= spec.quorum:
+        return Step(spec.name, spec.approvers, spec.quorum)
+    widened = (*spec.approvers, *(ref for ref in fallback if ref not in spec.approvers))
+    people = eligible(widened, members, requester)
+    if not people:
+        raise Refused(
+            "nobody-can-decide",
+            f"nobody but the requester could decide step '{spec.name}'; the request was kept, "
+            "ask an administrator to add an approver in lessor.yaml",
+        )
+    return Step(spec.name, widened, min(spec.quorum, len(people)), escalated=", ".join(fallback))
+
+
+def eligible(
+    approvers: Iterable[str], members: Callable[[str], tuple[Person, ...]], requester: Person
+) -> tuple[Person, ...]:
+    """The distinct active people behind `approvers`, without the requester under any of their ids."""
+    people: list[Person] = []
+    for person in (p for ref in approvers for p in members(ref)):
+        known = any(person.is_same(other.all_ids) for other in people)
+        if person.active and not known and not person.is_same(requester.all_ids):
+            people.append(person)
+    return tuple(people)
+
+
+def current(steps: tuple[Step, ...]) -> Step | None:
+    """The first step that still waits for votes."""
+    return next((step for step in steps if not step.done), None)
+
+
+def check(steps: tuple[Step, ...], person: Person, requester_ids: frozenset[str]) -> Step:
+    """The step that `person` may decide now. Raises `Refused`: own-request, inactive, not-approver, already-voted."""
+    if person.is_same(requester_ids):
+        raise Refused("own-request", "this is your own request; somebody else has to decide it")
+    if not person.active:
+        raise Refused("inactive", "this account is deactivated and cannot decide")
+    step = current(steps)
+    if step is None:
+        raise Refused("already-decided", "nothing is left to decide")
+    if person.refs.isdisjoint(step.approvers):
+        raise Refused("not-approver", f"step '{step.name}' is decided by {', '.join(step.approvers)}")
+    if any(person.is_same(frozenset((vote.by, *vote.ids))) for vote in step.votes):
+        raise Refused("already-voted", f"you have approved step '{step.name}' already; it needs {step.quorum} people")
+    return step
+
+
+def vote(steps: tuple[Step, ...], step: Step, person: Person, now: datetime, note: str = "") -> tuple[Step, ...]:
+    """`steps` with one more approval in `step`."""
+    cast = Vote(person.id, now, tuple(sorted(person.all_ids)), note)
+    return tuple(replace(s, votes=(*s.votes, cast)) if s is step else s for s in steps)

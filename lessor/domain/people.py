@@ -1,0 +1,40 @@
+"""Who somebody is, whatever id they came with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Person:
+    """One human being.
+
+    `id` is the primary Slack user id; `ids` are all ids of the same person (U- and W-forms, e-mail aliases), `id`
+    among them. `teams` are the team keys that the person belongs to, `leads` the teams they lead, `groups` the
+    approver groups of the configuration. `tz` is an IANA zone name.
+    """
+
+    id: str
+    ids: tuple[str, ...] = ()
+    name: str = ""
+    email: str = ""
+    tz: str = "UTC"
+    teams: tuple[str, ...] = ()
+    leads: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    admin: bool = False
+    active: bool = True
+
+    @property
+    def all_ids(self) -> frozenset[str]:
+        return frozenset((self.id, *self.ids))
+
+    @property
+    def refs(self) -> frozenset[str]:
+        """The references that mean this person in a step: `person:ID`, `group:NAME`, `lead:TEAM`, `admins`."""
+        refs = {f"person:{i}" for i in self.all_ids}
+        refs |= {f"group:{g}" for g in self.groups} | {f"lead:{t}" for t in self.leads}
+        return frozenset(refs | {"admins"} if self.admin else refs)
+
+    def is_same(self, ids: frozenset[str]) -> bool:
+        return not self.all_ids.isdisjoint(ids)

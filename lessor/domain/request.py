@@ -1,0 +1,196 @@
+"""What somebody asks for, and what may be asked for at all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from lessor.domain.errors import FieldError, Invalid, aware
+
+PURPOSE_MAX = 8_000
+PURPOSE_MIN = 3
+TAG_KEY = re.compile(r"[\w .:/=+@-]{1,128}")
+
+
+class Workload(StrEnum):
+    """What the GPUs are used for; policy and idle thresholds differ by it."""
+
+    TRAINING = "training"
+    FINE_TUNING = "fine-tuning"
+    BATCH_INFERENCE = "batch-inference"
+    REALTIME_INFERENCE = "realtime-inference"
+    NOTEBOOK = "notebook"
+    EXPERIMENT = "experiment"
+
+
+class Market(StrEnum):
+    ON_DEMAND = "on-demand"
+    SPOT = "spot"
+    CAPACITY_BLOCK = "capacity-block"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where it runs. `name` is the key of the place in `lessor.yaml`; an empty `zone` means any zone of it."""
+
+    provider: str
+    name: str
+    region: str = ""
+    zone: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.provider, self.name, self.zone or self.region) if part)
+
+
+@dataclass(frozen=True)
+class Need:
+    """How much GPU: by model and count, by memory of each GPU in GiB, or by an exact instance type (which wins)."""
+
+    model: str = ""
+    count: int = 1
+    memory_gib: int = 0
+    instance_type: str = ""
+
+    def __str__(self) -> str:
+        if self.instance_type:
+            return self.instance_type
+        memory = f" {self.memory_gib} GB" if self.memory_gib else ""
+        return f"{self.count} x {self.model or 'any GPU'}{memory}"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One wish for GPUs.
+
+    Either `duration` (the clock starts when the resource is usable) or `until` (an instant) is set, never both.
+    `interaction` is the business key of the click or command that made it. `disk_gib` is the root volume's size.
+    """
+
+    requester: str
+    team: str
+    purpose: str
+    workload: Workload
+    need: Need
+    place: Place
+    market: Market = Market.ON_DEMAND
+    duration: timedelta | None = None
+    until: datetime | None = None
+    snapshot: bool = False
+    disk_gib: int = 200
+    cost_center: str = ""
+    interaction: str = ""
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.until is not None:
+            aware("until", self.until)
+
+    def length(self, now: datetime) -> timedelta:
+        """The time asked for, counted from `now` where an instant was given."""
+        if self.until is not None:
+            return self.until - now
+        return self.duration or timedelta()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be asked for, from `lessor.yaml`: `teams` are the requester's, `places` what is configured."""
+
+    teams: tuple[str, ...]
+    places: tuple[str, ...]
+    min_duration: timedelta = timedelta(minutes=15)
+    max_duration: timedelta = timedelta(days=30)
+    max_gpus: int = 64
+    max_disk_gib: int = 16_384
+
+
+def validate(request: Request, limits: Limits, now: datetime) -> None:
+    """Raise `Invalid` with one `FieldError` per bad field, each saying what is allowed."""
+    found = (
+        _purpose(request),
+        _team(request, limits),
+        _place(request, limits),
+        _count(request, limits),
+        _disk(request, limits),
+        _end(request, limits, now),
+        _tags(request),
+    )
+    errors = tuple(e for e in found if e is not None)
+    if errors:
+        raise Invalid(errors)
+
+
+def _purpose(request: Request) -> FieldError | None:
+    length = len(request.purpose.strip())
+    if PURPOSE_MIN <= length <= PURPOSE_MAX:
+        return None
+    return FieldError("purpose", f"has {length:,} characters; {PURPOSE_MIN} to {PURPOSE_MAX:,} are allowed")
+
+
+def _team(request: Request, limits: Limits) -> FieldError | None:
+    if request.team in limits.teams:
+        return None
+    if not limits.teams:
+        return FieldError("team", "you are in no team yet; ask an administrator to add you to one in lessor.yaml")
+    if not request.team:
+        return FieldError("team", f"is missing; yours: {', '.join(limits.teams)}")
+    return FieldError("team", f"'{request.team[:40]}' is not a team of yours; yours: {', '.join(limits.teams)}")
+
+
+def _place(request: Request, limits: Limits) -> FieldError | None:
+    if request.place.name in limits.places:
+        return None
+    return FieldError(
+        "place", f"'{request.place.name[:40]}' is not configured; choose one of: {', '.join(limits.places)}"
+    )
+
+
+def _count(request: Request, limits: Limits) -> FieldError | None:
+    if 1 <= request.need.count <= limits.max_gpus:
+        return None
+    return FieldError("count", f"{request.need.count:,} GPUs; 1 to {limits.max_gpus} are allowed in one request")
+
+
+def _disk(request: Request, limits: Limits) -> FieldError | None:
+    if 8 <= request.disk_gib <= limits.max_disk_gib:
+        return None
+    return FieldError("disk_gib", f"{request.disk_gib:,} GiB; 8 to {limits.max_disk_gib:,} are allowed")
+
+
+def _end(request: Request, limits: Limits, now: datetime) -> FieldError | None:
+    if (request.duration is None) == (request.until is None):
+        return FieldError("end", "give an end such as 8h, 3d, friday 18:00 or 2026-12-24")
+    length = request.length(now)
+    if limits.min_duration <= length <= limits.max_duration:
+        return None
+    allowed = f"{spell(limits.min_duration)} to {spell(limits.max_duration)} from now are allowed"
+    if length <= timedelta():
+        return FieldError("end", f"is in the past; {allowed}")
+    return FieldError("end", f"is {spell(length)} away; {allowed}")
+
+
+def _tags(request: Request) -> FieldError | None:
+    for key, value in request.tags.items():
+        if key.lower().startswith(("aws:", "lessor:")):
+            return FieldError("tags", f"'{key[:40]}' uses a reserved prefix; keys may not start with aws: or lessor:")
+        if not TAG_KEY.fullmatch(key) or len(value) > 256:
+            return FieldError(
+                "tags", f"'{key[:40]}' does not fit; keys of 1 to 128 and values of at most 256 characters"
+            )
+    if len(request.tags) > 40:
+        return FieldError("tags", f"{len(request.tags)} tags; at most 40 are allowed")
+    return None
+
+
+def spell(length: timedelta) -> str:
+    """A length of time for people: `3 d 4 h`, `45 min`, `20 s`; the two largest units that are not zero."""
+    seconds = int(length.total_seconds())
+    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
+    parts = []
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        amount, seconds = divmod(seconds, size)
+        if amount:
+            parts.append(f"{amount} {unit}")
+    return sign + " ".join(parts[:2]) if parts else "0 s"

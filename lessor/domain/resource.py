@@ -1,0 +1,72 @@
+"""What a lease has created in a place, and what was seen of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """Kinds of things that cost money or hold capacity. Values are the words used in messages."""
+
+    INSTANCE = "instance"
+    VOLUME = "volume"
+    INTERFACE = "interface"
+    ADDRESS = "address"
+    SPOT_REQUEST = "spot-request"
+    SNAPSHOT = "snapshot"
+    NAMESPACE = "namespace"
+    CLAIM = "claim"
+    WORKLOAD = "workload"
+    MACHINE = "machine"
+
+
+class Condition(StrEnum):
+    """What a resource was seen to be; `unknown` whenever it could not be read, which never means gone."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    DELETING = "deleting"
+    GONE = "gone"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One thing in a place. `id` is the provider's; `reason` is the provider's own word for its state."""
+
+    kind: Kind
+    id: str
+    condition: Condition = Condition.UNKNOWN
+    region: str = ""
+    zone: str = ""
+    type: str = ""
+    created_at: datetime | None = None
+    reason: str = ""
+    token: str = ""
+
+    @property
+    def ref(self) -> str:
+        return f"{self.kind.value}:{self.id}"
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """The answer of a look into a place. `complete` is false when any page, account or region could not be read."""
+
+    resources: tuple[Resource, ...]
+    at: datetime
+    complete: bool = True
+    problem: str = ""
+
+    @property
+    def left(self) -> tuple[Resource, ...]:
+        """What still exists or cannot be shown to be gone."""
+        return tuple(r for r in self.resources if r.condition is not Condition.GONE)
+
+    @property
+    def clean(self) -> bool:
+        return self.complete and not self.left

@@ -1,0 +1,337 @@
+"""What the product needs from the world, as Protocols. Adapters implement them; activities and the gateway hold them.
+
+Provider calls are synchronous (the vendors' clients are) and run in threads; directory and notifier are asynchronous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from lessor.contracts import Delivery, Notice
+from lessor.domain.lease import Event, Lease
+from lessor.domain.money import Money
+from lessor.domain.people import Person
+from lessor.domain.quota import Quota, Reservation
+from lessor.domain.quote import Offer, Quote
+from lessor.domain.request import Market, Need, Place, Request
+from lessor.domain.resource import Condition, Resource, Sighting
+
+# --- providers -------------------------------------------------------------------------------------------------------
+
+
+class ProviderError(Exception):
+    """A place said no or nothing. `code` is the vendor's code, for the record; `str(error)` is for people."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class RetryableError(ProviderError):
+    """Throttled, timed out, 5xx, clock skew: try again. Says nothing about what exists."""
+
+
+class NoCapacityError(ProviderError):
+    """Every candidate was tried and none has capacity now. `tried` are words like `p5.48xlarge in us-east-1a (spot)`."""
+
+    def __init__(self, message: str, tried: tuple[str, ...], code: str = "") -> None:
+        super().__init__(message, code)
+        self.tried = tried
+
+
+class PermanentError(ProviderError):
+    """It can never succeed as asked (quota of the account, access denied, invalid parameter): one attempt, told at once."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """All that a provider needs to create a lease's resources; deterministic for a lease, so that a retry is the same."""
+
+    lease_id: str
+    request: Request
+    quote: Quote
+    owner: str
+    team: str
+    cost_center: str
+    ends: datetime | None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to fill an order. `token` depends on lease, index, type, zone and market: ASCII, at most 64 long."""
+
+    instance_type: str
+    zone: str
+    market: Market
+    token: str
+    hourly: Money | None
+    stoppable: bool
+
+    def __str__(self) -> str:
+        return f"{self.instance_type} in {self.zone} ({self.market.value})"
+
+
+@dataclass(frozen=True)
+class Provisioned:
+    """What was created and is usable: every resource, how to get in, since when it is billed and at what rate."""
+
+    resources: tuple[Resource, ...]
+    access: str
+    launched_at: datetime
+    hourly: Money | None
+    stoppable: bool
+
+
+Heartbeat = Callable[[str], None]
+"""Called before each external write and while waiting; raises when the attempt is no longer current (case B13)."""
+
+
+class Provider(Protocol):
+    """One kind of place. All look-ups are by the lease's tag; all writes are idempotent. Raises `ProviderError`s only."""
+
+    name: str
+
+    def offers(self, need: Need, place: Place, market: Market) -> tuple[Offer, ...]:
+        """Everything that fills `need` in `place`, cheapest first, unknown prices last. Empty when nothing fits."""
+        ...
+
+    def quote(self, need: Need, place: Place, market: Market, now: datetime) -> Quote:
+        """The cheapest offer with its alternatives. Raises `PermanentError` when nothing fits, with what is offered."""
+        ...
+
+    def candidates(self, order: Order) -> Sequence[Candidate]:
+        """Ways to fill the order, best first: zones where the type is offered, then the listed alternative types."""
+        ...
+
+    def launch(self, order: Order, candidate: Candidate) -> tuple[Resource, ...]:
+        """Create it, once per token: an existing instance with this token is returned instead.
+
+        Raises `NoCapacityError` (this candidate only), `PermanentError`, `RetryableError` (it may exist now).
+        """
+        ...
+
+    def await_usable(self, order: Order, resources: Sequence[Resource], heartbeat: Heartbeat) -> Provisioned:
+        """Wait until the launched resources run; tag what the launch made. Raises when they end while pending."""
+        ...
+
+    def look(self, lease_id: str, place: Place) -> Sighting:
+        """Everything that carries the lease's tag, whatever its condition; `complete` is false if anything was unread."""
+        ...
+
+    def stop(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
+        """Stop and see it stopped; the provider's stop time. Stopping what is stopped succeeds."""
+        ...
+
+    def start(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
+        """Start and see it running; the time it ran again."""
+        ...
+
+    def snapshot(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
+        """Snapshot the lease's volumes once each; kept snapshots carry the lease's tag and are not left-overs."""
+        ...
+
+    def delete(self, lease_id: str, place: Place, known: Sequence[Resource], heartbeat: Heartbeat) -> None:
+        """Take down what carries the lease's tag *and* is in `known` or was created under its intents (law 3)."""
+        ...
+
+    def set_end(self, lease_id: str, place: Place, ends: datetime) -> None:
+        """Write the end date on the resources themselves (law 10)."""
+        ...
+
+
+class PriceList(Protocol):
+    """Dated prices. `None` is unknown, which is never zero."""
+
+    version: str
+
+    def hourly(self, instance_type: str, region: str, market: Market, at: datetime) -> Money | None: ...
+
+
+# --- people ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Team:
+    """A team of the configuration; `lead` is a person's id, `channel` a Slack channel id or name."""
+
+    key: str
+    name: str = ""
+    lead: str = ""
+    channel: str = ""
+    cost_center: str = ""
+    quotas: tuple[Quota, ...] = ()
+
+
+class Directory(Protocol):
+    """Who people are. Unknown people are `None`, never somebody else."""
+
+    async def person(self, any_id: str) -> Person | None:
+        """By any of the person's ids or e-mail addresses."""
+        ...
+
+    async def members(self, ref: str) -> tuple[Person, ...]:
+        """The people behind `person:ID`, `group:NAME`, `lead:TEAM` or `admins`."""
+        ...
+
+    def team(self, key: str) -> Team | None: ...
+
+
+class Notifier(Protocol):
+    """Tells people. One message per (lease, notice, recipient): posted once, then updated where it stands."""
+
+    async def notify(self, lease: Lease, notice: Notice, before: timedelta, now: datetime) -> Delivery:
+        """Reach somebody: owner, then delegate, team lead, team channel, admins (law 7). Redraws standing cards."""
+        ...
+
+
+# --- the ledger ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A request that was accepted from a person, before and after its workflow was started."""
+
+    interaction: str
+    lease_id: str
+    request: Request
+    at: datetime
+    started: bool = False
+
+
+@dataclass(frozen=True)
+class StoredEvent:
+    """An event with its place in the chain: `seq` has no gaps, `hash` covers everything and the previous hash."""
+
+    seq: int
+    lease_id: str
+    event: Event
+    prev_hash: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """The result of reading the whole chain. `problems` names the first wrong entries; `head` is the last hash."""
+
+    events: int
+    head: str
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LeaseQuery:
+    """A page of leases. Empty fields do not filter; `after` is the last id of the page before."""
+
+    owner_ids: tuple[str, ...] = ()
+    teams: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    after: str = ""
+    limit: int = 100
+
+
+@dataclass(frozen=True)
+class MessageRef:
+    """Where a message stands; `ts` is empty while it is only intended. `key` is lease/notice/recipient."""
+
+    key: str
+    lease_id: str
+    channel: str = ""
+    ts: str = ""
+
+
+@dataclass(frozen=True)
+class Intent:
+    """Something that is about to be created: stored before the call, confirmed with what came of it after."""
+
+    lease_id: str
+    token: str
+    place: Place
+    what: str
+    at: datetime
+    resources: tuple[Resource, ...] = field(default=())
+    confirmed: bool = False
+
+
+class Submissions(Protocol):
+    def accept(self, submission: Submission) -> Submission:
+        """Store it, or return what the same interaction stored before (then nothing changes)."""
+        ...
+
+    def started(self, lease_id: str, interaction: str) -> None: ...
+
+    def unstarted(self) -> tuple[Submission, ...]: ...
+
+
+class LeaseBook(Protocol):
+    def record(self, lease: Lease, events: Sequence[Event]) -> None:
+        """Append events once each (key: lease, revision, index) and store the lease unless a later revision is there."""
+        ...
+
+    def lease(self, lease_id: str) -> Lease | None: ...
+
+    def leases(self, query: LeaseQuery) -> tuple[Lease, ...]: ...
+
+    def events(self, lease_id: str) -> tuple[StoredEvent, ...]: ...
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> AuditReport: ...
+
+    def export(self) -> Iterable[StoredEvent]: ...
+
+
+class QuotaBook(Protocol):
+    def reserve(self, wanted: Reservation, quotas: Sequence[Quota]) -> None:
+        """Take GPUs in one transaction, once per lease. Raises `Refused` ("quota") with the numbers."""
+        ...
+
+    def release(self, lease_id: str) -> None:
+        """Give them back; a second time changes nothing."""
+        ...
+
+    def held(self, team: str = "") -> tuple[Reservation, ...]: ...
+
+
+class IntentLog(Protocol):
+    def intend(self, intent: Intent) -> None: ...
+
+    def confirm(self, lease_id: str, token: str, resources: Sequence[Resource]) -> None: ...
+
+    def intents(self, lease_id: str) -> tuple[Intent, ...]: ...
+
+    def resources(self, lease_id: str) -> tuple[Resource, ...]:
+        """Every resource ever recorded for the lease."""
+        ...
+
+    def seen(self, lease_id: str, resources: Sequence[Resource]) -> None:
+        """Store the last seen condition of each, adding what is new; nothing is ever removed."""
+        ...
+
+
+class MessageBook(Protocol):
+    def message(self, key: str) -> MessageRef | None: ...
+
+    def save_message(self, ref: MessageRef) -> None: ...
+
+    def messages(self, lease_id: str) -> tuple[MessageRef, ...]: ...
+
+
+class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, Protocol):
+    """The SQL record, whole. Calls are short and synchronous; raise `LedgerUnavailableError` when it cannot be reached."""
+
+
+class LedgerUnavailableError(Exception):
+    """The database cannot be reached or is locked; nothing was stored by this call."""
+
+
+Conditions = dict[str, Condition]
+"""Resource id to what was seen of it, in one batch."""
+
+
+class Watch(Protocol):
+    """Reads many leases' resources at once, for the sweep over a place."""
+
+    def conditions(self, place: Place) -> tuple[Resource, ...]:
+        """Every resource of ours in the place, all pages. Raises `RetryableError` when any page is missing."""
+        ...
