@@ -14,6 +14,7 @@ from lessor.contracts import Delivery, Notice
 from lessor.domain.lease import Event, Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person
+from lessor.domain.provisioning import Candidate, Order, Provisioned
 from lessor.domain.quota import Quota, Reservation
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need, Place, Request
@@ -35,7 +36,7 @@ class RetryableError(ProviderError):
 
 
 class NoCapacityError(ProviderError):
-    """Every candidate was tried and none has capacity now. `tried` are words like `p5.48xlarge in us-east-1a (spot)`."""
+    """No candidate has capacity now. `tried` are words like `p5.48xlarge in us-east-1a (spot)`."""
 
     def __init__(self, message: str, tried: tuple[str, ...], code: str = "") -> None:
         super().__init__(message, code)
@@ -43,46 +44,7 @@ class NoCapacityError(ProviderError):
 
 
 class PermanentError(ProviderError):
-    """It can never succeed as asked (quota of the account, access denied, invalid parameter): one attempt, told at once."""
-
-
-@dataclass(frozen=True)
-class Order:
-    """All that a provider needs to create a lease's resources; deterministic for a lease, so that a retry is the same."""
-
-    lease_id: str
-    request: Request
-    quote: Quote
-    owner: str
-    team: str
-    cost_center: str
-    ends: datetime | None
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One way to fill an order. `token` depends on lease, index, type, zone and market: ASCII, at most 64 long."""
-
-    instance_type: str
-    zone: str
-    market: Market
-    token: str
-    hourly: Money | None
-    stoppable: bool
-
-    def __str__(self) -> str:
-        return f"{self.instance_type} in {self.zone} ({self.market.value})"
-
-
-@dataclass(frozen=True)
-class Provisioned:
-    """What was created and is usable: every resource, how to get in, since when it is billed and at what rate."""
-
-    resources: tuple[Resource, ...]
-    access: str
-    launched_at: datetime
-    hourly: Money | None
-    stoppable: bool
+    """It can never succeed as asked (account quota, access denied, bad parameter): one attempt, told at once."""
 
 
 Heartbeat = Callable[[str], None]
@@ -90,7 +52,7 @@ Heartbeat = Callable[[str], None]
 
 
 class Provider(Protocol):
-    """One kind of place. All look-ups are by the lease's tag; all writes are idempotent. Raises `ProviderError`s only."""
+    """One kind of place. Look-ups are by the lease's tag, writes are idempotent, errors are `ProviderError`s only."""
 
     name: str
 
@@ -118,7 +80,7 @@ class Provider(Protocol):
         ...
 
     def look(self, lease_id: str, place: Place) -> Sighting:
-        """Everything that carries the lease's tag, whatever its condition; `complete` is false if anything was unread."""
+        """All that carries the lease's tag, in any condition; `complete` is false if anything was unread."""
         ...
 
     def stop(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
@@ -267,7 +229,7 @@ class Submissions(Protocol):
 
 class LeaseBook(Protocol):
     def record(self, lease: Lease, events: Sequence[Event]) -> None:
-        """Append events once each (key: lease, revision, index) and store the lease unless a later revision is there."""
+        """Append events once each (key: lease, revision, index); store the lease unless a later revision is there."""
         ...
 
     def lease(self, lease_id: str) -> Lease | None: ...
@@ -318,7 +280,7 @@ class MessageBook(Protocol):
 
 
 class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, Protocol):
-    """The SQL record, whole. Calls are short and synchronous; raise `LedgerUnavailableError` when it cannot be reached."""
+    """The SQL record, whole. Calls are short and synchronous; they raise `LedgerUnavailableError` when it is down."""
 
 
 class LedgerUnavailableError(Exception):

@@ -33,7 +33,7 @@ def wait_for_capacity(lease: Lease, tried: tuple[str, ...], now: datetime) -> Ch
 
 
 def fail(lease: Lease, problem: str, now: datetime) -> Change:
-    """It cannot be provisioned. `problem` is what the requester reads; what may exist is undone before it is `failed`."""
+    """It cannot be provisioned; what may exist is undone before it is `failed`. The requester reads `problem`."""
     require_state(lease, State.APPROVED, State.PROVISIONING, State.WAITING_FOR_CAPACITY)
     if lease.state is State.PROVISIONING:
         event = Event("provisioning-failed", now, "lessor", {"problem": problem})

@@ -88,7 +88,7 @@ def deny(lease: Lease, person: Person, reason: str, now: datetime) -> Change:
 
 
 def withdraw(lease: Lease, by: str, now: datetime) -> Change:
-    """The requester takes the request back before it is usable; what may have been created meanwhile is undone first."""
+    """The requester takes the request back before it is usable; what may exist already is undone first."""
     require_state(lease, *BEFORE_USE)
     if by not in lease.requester_ids:
         raise Refused("not-owner", "only the requester can withdraw this request")

@@ -1,0 +1,50 @@
+"""What a provider is told to create, the ways to do it, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from lessor.domain.money import Money
+from lessor.domain.quote import Quote
+from lessor.domain.request import Market, Request
+from lessor.domain.resource import Resource
+
+
+@dataclass(frozen=True)
+class Order:
+    """All that a provider needs to create a lease's resources; the same for every retry."""
+
+    lease_id: str
+    request: Request
+    quote: Quote
+    owner: str
+    team: str
+    cost_center: str
+    ends: datetime | None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to fill an order. `token` depends on lease, index, type, zone and market: ASCII, at most 64 long."""
+
+    instance_type: str
+    zone: str
+    market: Market
+    token: str
+    hourly: Money | None
+    stoppable: bool
+
+    def __str__(self) -> str:
+        return f"{self.instance_type} in {self.zone} ({self.market.value})"
+
+
+@dataclass(frozen=True)
+class Provisioned:
+    """What was created and is usable: every resource, how to get in, since when it is billed and at what rate."""
+
+    resources: tuple[Resource, ...]
+    access: str
+    launched_at: datetime
+    hourly: Money | None
+    stoppable: bool
