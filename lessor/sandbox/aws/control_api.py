@@ -1,0 +1,71 @@
+"""The switches over HTTP, for the demo, the page and tests in other processes.
+
+`GET /_sim/state` is the whole state as JSON; `POST /_sim/switches/NAME` with a JSON object of arguments calls the
+switch of that name; `GET /_sim/leftovers?lease=ID`; `POST /_sim/reset`; `GET /_sim/` is the page.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from importlib.resources import files
+from typing import Any
+
+from aiohttp import web
+
+from lessor.sandbox.aws.cloud import SimulatedCloud
+from lessor.sandbox.aws.controls import Controls
+
+_QUESTIONS = {"calls", "journal", "leftovers", "instances", "snapshot"}
+
+
+def switch_names() -> list[str]:
+    """Names that `POST /_sim/switches/NAME` accepts."""
+    methods = inspect.getmembers(Controls, inspect.isfunction)
+    return sorted(name for name, _ in methods if not name.startswith("_") and name not in _QUESTIONS)
+
+
+def add_control_routes(application: web.Application, controls: Controls, cloud: SimulatedCloud) -> None:
+    """Add the routes under `/_sim/`."""
+    allowed = set(switch_names())
+
+    async def state(request: web.Request) -> web.Response:
+        return _json(controls.snapshot())
+
+    async def leftovers(request: web.Request) -> web.Response:
+        return _json([resource.to_json() for resource in controls.leftovers(request.query.get("lease"))])
+
+    async def reset(request: web.Request) -> web.Response:
+        cloud.reset()
+        return _json({"ok": True})
+
+    async def switch(request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        if name not in allowed:
+            return _refused(404, f"there is no switch {name!r}; there are: {', '.join(sorted(allowed))}")
+        try:
+            arguments = json.loads(await request.text() or "{}")
+            method = getattr(controls, name)
+            inspect.signature(method).bind(**arguments)
+            return _json({"ok": True, "result": method(**arguments)})
+        except (TypeError, ValueError, FileNotFoundError) as error:
+            return _refused(400, f"{name}: {error}")
+
+    async def page(request: web.Request) -> web.Response:
+        text = files("lessor.sandbox.aws").joinpath("page.html").read_text(encoding="utf-8")
+        return web.Response(text=text, content_type="text/html")
+
+    application.router.add_get("/_sim", page)
+    application.router.add_get("/_sim/", page)
+    application.router.add_get("/_sim/state", state)
+    application.router.add_get("/_sim/leftovers", leftovers)
+    application.router.add_post("/_sim/reset", reset)
+    application.router.add_post("/_sim/switches/{name}", switch)
+
+
+def _json(document: Any) -> web.Response:
+    return web.json_response(document, dumps=lambda value: json.dumps(value, default=str))
+
+
+def _refused(status: int, reason: str) -> web.Response:
+    return web.json_response({"ok": False, "error": reason}, status=status)

@@ -1,0 +1,98 @@
+"""What exists in the simulated AWS right now, across accounts and regions, for exact assertions and for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from moto.ec2.models import ec2_backends
+
+from lessor.sandbox.aws.ec2.machines import ALIVE
+from lessor.sandbox.aws.state import CloudState
+
+LEASE_TAG = "lessor:lease"
+_OPEN_REQUESTS = ("open", "active", "disabled")
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One thing that exists and costs, or could; `attached_to` is the instance it hangs on, if any."""
+
+    kind: str
+    id: str
+    state: str
+    account: str
+    region: str
+    tags: dict[str, str]
+    attached_to: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def leftovers(state: CloudState, lease: str | None = None) -> list[Resource]:
+    """All that is not gone: instances, volumes, interfaces, addresses, snapshots, spot requests.
+
+    With `lease`, only what carries that lease's tag; without, everything in every account.
+    """
+    found = [resource for backend in _backends() for resource in _in_backend(state, backend)]
+    return [resource for resource in found if lease is None or resource.tags.get(LEASE_TAG) == lease]
+
+
+def describe_instances(state: CloudState) -> list[dict[str, Any]]:
+    """Every instance that is still remembered, the dead ones as well, oldest first."""
+    return [
+        {
+            "id": record.instance.id,
+            "state": record.state,
+            "reason": record.instance.state_reason.code if record.instance.state_reason else "",
+            "type": record.instance.instance_type,
+            "zone": record.instance.availability_zone,
+            "market": record.market,
+            "account": record.account,
+            "region": record.region,
+            "launched_at": record.launched_at.isoformat(),
+            "token": record.instance.client_token,
+            "protected": bool(record.instance.disable_api_termination),
+            "group": record.group,
+            "spot_request": record.instance.spot_instance_request_id,
+            "tags": dict(record.instance.ec2_backend.tags.get(record.instance.id, {})),
+        }
+        for record in state.fleet
+    ]
+
+
+def _backends() -> list[Any]:
+    return [backend for regions in ec2_backends.values() for backend in regions.values()]
+
+
+def _in_backend(state: CloudState, backend: Any) -> Iterator[Resource]:
+    def resource(kind: str, identity: str, status: str, attached_to: str | None = None) -> Resource:
+        tags = dict(backend.tags.get(identity, {}))
+        return Resource(kind, identity, status, backend.account_id, backend.region_name, tags, attached_to)
+
+    for record in state.fleet:
+        if record.instance.ec2_backend is backend and record.state in ALIVE:
+            yield resource("instance", record.instance.id, record.state)
+    for volume in backend.volumes.values():
+        if not _belongs_to_image(backend, volume):
+            attached = volume.attachment.instance.id if volume.attachment else None
+            yield resource("volume", volume.id, volume.status, attached)
+    for interface in backend.enis.values():
+        attached = interface.instance.id if interface.instance else None
+        yield resource("network-interface", interface.id, interface.status, attached)
+    for address in backend.addresses:
+        attached = address.instance.id if address.instance else None
+        yield resource("address", address.allocation_id, "associated" if address.association_id else "free", attached)
+    for snapshot in backend.snapshots.values():
+        if not snapshot.from_ami:
+            yield resource("snapshot", snapshot.id, snapshot.status)
+    for request in backend.spot_instance_requests.values():
+        if request.state in _OPEN_REQUESTS:
+            yield resource("spot-request", request.id, request.state, request.instance_id)
+
+
+def _belongs_to_image(backend: Any, volume: Any) -> bool:
+    """moto backs every public image with a volume of its own, which no account would see."""
+    return any(snapshot.volume is volume and snapshot.from_ami for snapshot in backend.snapshots.values())
