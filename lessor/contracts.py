@@ -10,7 +10,11 @@ from enum import StrEnum
 
 from temporalio.common import RetryPolicy, SearchAttributeKey
 
-from lessor.domain.lease import Lease
+from lessor.domain.approval import Step
+from lessor.domain.lease import Event, Lease, Terms
+from lessor.domain.people import Person
+from lessor.domain.policy import Decision
+from lessor.domain.quote import Quote
 from lessor.domain.request import Request
 
 TASK_QUEUE = "lessor"
@@ -105,7 +109,6 @@ class Verb(StrEnum):
 
 SIGNAL_ACT = "act"
 SIGNAL_OBSERVED = "observed"
-UPDATE_ACT = "act"
 QUERY_LEASE = "lease"
 
 
@@ -151,14 +154,52 @@ class Observed:
 
 @dataclass(frozen=True)
 class LeaseInput:
-    """Starts a lease, or goes on with one (`lease` set) after continue-as-new. `acts` are ids that have had effect."""
+    """Starts a lease with `request`, or goes on with `lease` after continue-as-new.
+
+    `answers` are the acts that have had their effect, so that a redelivered one changes nothing in a later run either;
+    `notices` are messages that were still to be sent.
+    """
 
     lease_id: str
     request: Request | None = None
+    terms: Terms | None = None
     lease: Lease | None = None
     answers: tuple[tuple[str, Answer], ...] = ()
-    pending: tuple[Act, ...] = ()
-    runs: int = 0
+    notices: tuple["NotifyInput", ...] = ()
+
+
+@dataclass(frozen=True)
+class LeaseRef:
+    """Names a lease to an activity, which reads the rest from the ledger. `revision` is what it must find at least."""
+
+    lease_id: str
+    revision: int
+
+
+@dataclass(frozen=True)
+class RecordInput:
+    """Put a lease and what happened to it on record; the input of a local activity, so it never enters history."""
+
+    lease: Lease
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a request costs, what the policy says, who must decide, and under which timings it will live."""
+
+    quote: Quote
+    decision: Decision
+    steps: tuple[Step, ...]
+    owner: Person
+
+
+@dataclass(frozen=True)
+class MoveEnd:
+    """Write a lease's end date on its resources."""
+
+    lease_id: str
+    ends: datetime
 
 
 @dataclass(frozen=True)
@@ -185,6 +226,7 @@ class Notice(StrEnum):
     RESTORED = "restored"
     INTERRUPTED = "interrupted"
     FAILED = "failed"
+    CANCELLED = "cancelled"
     BLOCKED = "blocked"
     CLOSED = "closed"
 

@@ -1,0 +1,1 @@
+"""Temporal workflows: sequence only, the domain decides."""

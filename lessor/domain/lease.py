@@ -67,6 +67,7 @@ class Terms:
     min_duration: timedelta = timedelta(minutes=15)
     max_total: timedelta = timedelta(days=30)
     capacity_waits: tuple[timedelta, ...] = tuple(timedelta(hours=h) for h in (1, 2, 4, 8))
+    provision_limit: timedelta = timedelta(hours=2)
     verify_interval: timedelta = timedelta(seconds=30)
     verify_passes: int = 2
     cleanup_limit: timedelta = timedelta(minutes=30)

@@ -223,6 +223,17 @@ def looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     return Change(replace(lease, **fields), ())  # type: ignore[arg-type]
 
 
+def stop_failed(lease: Lease, problem: str, now: datetime) -> Change:
+    """It could not be stopped: nothing is deleted, people are told, and it is tried again."""
+    require_state(lease, State.ENDING)
+    return changed(lease, Event("stop-failed", now, "lessor", {"problem": problem}), problem=problem)
+
+
+def end_unwritten(lease: Lease, problem: str, now: datetime) -> Change:
+    """The end date could not be written on the resources; on record, since the guard reads it there."""
+    return changed(lease, Event("end-unwritten", now, "lessor", {"problem": problem}))
+
+
 def _clean_look(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     passes = lease.clean_passes + 1
     if passes < lease.terms.verify_passes:

@@ -1,0 +1,53 @@
+"""The search attributes of a lease: plaintext in the server, so ids only, and only what changed is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from temporalio.common import SearchAttributeKey, SearchAttributePair, SearchAttributeUpdate
+
+from lessor import contracts
+from lessor.domain.lease import Lease
+from lessor.domain.request import Request
+
+Values = dict[SearchAttributeKey[Any], Any]
+
+KEYWORD_MAX = 255
+
+
+def at_start(request: Request) -> list[SearchAttributePair[Any]]:
+    """What is known when the workflow is started, so that the first task needs no update."""
+    values: Values = {
+        contracts.GPU_STATE: "requested",
+        contracts.GPU_OWNER: request.requester,
+        contracts.GPU_TEAM: request.team,
+        contracts.GPU_PROVIDER: request.place.provider,
+        contracts.GPU_MARKET: request.market.value,
+        contracts.GPU_WORKLOAD: request.workload.value,
+        contracts.GPU_COUNT: request.need.count,
+    }
+    return [SearchAttributePair(key, _fit(value)) for key, value in values.items()]
+
+
+def of(lease: Lease) -> Values:
+    """All attributes of a lease as they should be now; what is unknown is absent."""
+    values: Values = {contracts.GPU_STATE: lease.state.value, contracts.GPU_COUNT: lease.gpus}
+    if lease.model:
+        values[contracts.GPU_MODEL] = lease.model
+    hourly = lease.quote.offer.hourly if lease.quote else None
+    if hourly is not None and hourly.currency == "USD":
+        values[contracts.GPU_HOURLY_USD] = float(hourly.amount)
+    if lease.ends_at:
+        values[contracts.GPU_ENDS] = lease.ends_at
+    if lease.resources:
+        values[contracts.GPU_RESOURCES] = [r.id for r in lease.resources[:50]]
+    return {key: _fit(value) for key, value in values.items()}
+
+
+def updates(before: Values, after: Values) -> list[SearchAttributeUpdate[Any]]:
+    """The smallest update that turns `before` into `after`."""
+    return [key.value_set(value) for key, value in after.items() if before.get(key) != value]
+
+
+def _fit(value: Any) -> Any:
+    return value[:KEYWORD_MAX] if isinstance(value, str) else value

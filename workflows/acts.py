@@ -1,0 +1,78 @@
+"""One person's act on a lease, applied by the domain."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from lessor.contracts import Act, Answer, Verb
+from lessor.domain import life, transitions
+from lessor.domain.authority import require_steward
+from lessor.domain.errors import Refused
+from lessor.domain.lease import Change, Lease, State
+from lessor.domain.people import Person
+
+
+def transition(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
+    """What `act` does to `lease`. Raises `Refused` when the domain does not allow it."""
+    if act.verb is Verb.APPROVE:
+        return transitions.approve(lease, person, now, act.reason)
+    if act.verb is Verb.DENY:
+        return transitions.deny(lease, person, act.reason, now)
+    if act.verb is Verb.WITHDRAW:
+        return transitions.withdraw(lease, person.id if person.is_same(lease.requester_ids) else act.by, now)
+    require_steward(lease, person)
+    return _steward(lease, act, person, now)
+
+
+def malformed(act: Act) -> str:
+    """Why an act cannot even be tried; empty when it can. Cheap, for the update's validator: it leaves no history."""
+    if not act.id or len(act.id) > 255:
+        return "an act needs an id of 1 to 255 characters"
+    if not act.by or len(act.by) > 255:
+        return "an act needs the id of the person who acts"
+    if act.verb in (Verb.EXTEND, Verb.RESTORE) and act.until is None:
+        return f"to {act.verb.value} a lease, say until when"
+    if act.until is not None and act.until.tzinfo is None:
+        return "the new end has no time zone: give an instant such as 2026-11-01T05:30:00+00:00"
+    if len(act.reason) > 8_000:
+        return f"the reason has {len(act.reason):,} characters; at most 8,000 are allowed"
+    return ""
+
+
+def accepted(lease: Lease, act: Act, now: datetime) -> Answer:
+    """What the person is told when the act had its effect."""
+    return Answer(True, act.verb.value, _words(lease, act), lease.id, lease.state.value, act.by, now, lease.ends_at)
+
+
+def refused(lease: Lease, act: Act, refusal: Refused, now: datetime) -> Answer:
+    """What the person is told when it had none: why, and who decided when if that is the reason."""
+    decided = refusal.code == "already-decided"
+    by, at = (lease.decided_by, lease.decided_at) if decided else (act.by, now)
+    return Answer(False, refusal.code, str(refusal), lease.id, lease.state.value, by, at, lease.ends_at)
+
+
+def _words(lease: Lease, act: Act) -> str:
+    if act.verb is Verb.APPROVE and lease.state is State.AWAITING_APPROVAL:
+        return f"{lease.id}: your approval is recorded; more are needed"
+    words = {
+        Verb.APPROVE: "approved",
+        Verb.DENY: "denied",
+        Verb.WITHDRAW: "withdrawn",
+        Verb.EXTEND: "extended",
+        Verb.RELEASE: "released; it is stopped now and deleted after the grace period",
+        Verb.KEEP: "kept until its end",
+        Verb.RESTORE: "is being started again",
+    }
+    return f"{lease.id}: {words[act.verb]}"
+
+
+def _steward(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
+    if act.verb is Verb.KEEP:
+        return life.keep(lease, person.id, now)
+    if act.verb is Verb.RELEASE:
+        return life.release(lease, person.id, now)
+    if act.until is None:
+        raise Refused("no-end", f"to {act.verb.value} a lease, say until when")
+    if act.verb is Verb.EXTEND:
+        return life.extend(lease, act.until, person.id, act.reason, now)
+    return life.restore(lease, act.until, person.id, now)

@@ -1,0 +1,112 @@
+"""A lease inside its workflow: the state, what still has to be recorded, and the messages still to be sent."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError
+
+from workflows import calls
+from workflows.details import details
+from workflows.notices import notices
+
+with workflow.unsafe.imports_passed_through():
+    from lessor import search_attributes
+    from lessor.contracts import Delivery, Notice, NotifyInput
+    from lessor.domain.lease import Change, Event, Lease
+
+
+Listener = Callable[[Lease, tuple[Event, ...]], None]
+
+
+class Book:
+    """Holds the lease. Every change goes through `apply`, and is in the ledger once `flush` has returned."""
+
+    def __init__(self, lease: Lease) -> None:
+        self.lease = lease
+        self._unrecorded: list[Event] = []
+        self._dirty = False
+        self._recording = asyncio.Lock()
+        self._shown: search_attributes.Values = {}
+        self._listener: Listener | None = None
+        self.changes = 0
+
+    def on_events(self, listener: Listener) -> None:
+        """Call `listener` with the lease and its new events at every change."""
+        self._listener = listener
+
+    def apply(self, change: Change) -> None:
+        """Take the change over; recorded by the next `flush`."""
+        self.lease = change.lease
+        self._unrecorded.extend(change.events)
+        self._dirty = True
+        self.changes += 1
+        if self._listener and change.events:
+            self._listener(change.lease, change.events)
+
+    async def flush(self) -> None:
+        """Return when everything applied so far is in the ledger; shows the new state in the Temporal UI."""
+        async with self._recording:
+            while self._dirty:
+                lease, events = self.lease, tuple(self._unrecorded)
+                self._unrecorded.clear()
+                self._dirty = False
+                await calls.record(lease, events)
+        self.show()
+
+    def show(self) -> None:
+        """Write what changed into the search attributes and the current details."""
+        wanted = search_attributes.of(self.lease)
+        update = search_attributes.updates(self._shown, wanted)
+        if update:
+            workflow.upsert_search_attributes(update)
+        self._shown = wanted
+        workflow.set_current_details(details(self.lease, workflow.now()))
+
+
+class Courier:
+    """Sends messages one after the other beside the lease's life, so that a slow Slack delays nothing."""
+
+    def __init__(self, book: Book, waiting: tuple[NotifyInput, ...] = ()) -> None:
+        self._book = book
+        self._queue = deque(waiting)
+        self._busy = False
+
+    @property
+    def idle(self) -> bool:
+        return not self._queue and not self._busy
+
+    @property
+    def waiting(self) -> tuple[NotifyInput, ...]:
+        return tuple(self._queue)
+
+    def tell(self, lease: Lease, events: tuple[Event, ...]) -> None:
+        """Queue what these events call for; a message that still waits is overtaken by a newer one of its kind."""
+        for notice in notices(lease, events):
+            self._queue = deque(w for w in self._queue if w.notice is not notice)
+            self._queue.append(NotifyInput(lease.id, notice, lease.revision))
+
+    async def run(self, finished: Callable[[], bool]) -> None:
+        """Deliver until `finished` and nothing is waiting. What cannot be delivered is on record and given up."""
+        while True:
+            await workflow.wait_condition(lambda: bool(self._queue) or finished())
+            if not self._queue:
+                return
+            self._busy = True
+            await self.deliver(self._queue.popleft())
+            self._busy = False
+
+    async def deliver(self, wanted: NotifyInput) -> Delivery:
+        """One message, now. Never raises: not being able to reach anybody is an answer."""
+        try:
+            return await calls.notify(wanted)
+        except ActivityError as error:
+            reason = str(error.cause or error)
+            workflow.logger.warning("nobody could be told %s of %s: %s", wanted.notice, wanted.lease_id, reason)
+            return Delivery(False, problem=reason)
+
+    async def warn(self, before: timedelta) -> Delivery:
+        lease = self._book.lease
+        return await self.deliver(NotifyInput(lease.id, Notice.WARNING, lease.revision, before))

@@ -1,0 +1,175 @@
+"""How a lease's workflow calls its activities: queue, timeouts, retries and the words in the Temporal UI."""
+
+from datetime import datetime, timedelta
+
+from temporalio import workflow
+from temporalio.workflow import ActivityCancellationType, ActivityHandle
+
+with workflow.unsafe.imports_passed_through():
+    from activities.assessment import AssessmentActivities
+    from activities.messages import MessageActivities
+    from activities.provisioning import ProvisioningActivities
+    from activities.record import RecordActivities
+    from lessor import contracts
+    from lessor.contracts import Assessment, Delivery, LeaseRef, MoveEnd, NotifyInput, RecordInput
+    from lessor.domain.lease import Event, Lease
+    from lessor.domain.people import Person
+    from lessor.domain.provisioning import Provisioned
+    from lessor.domain.quota import Reservation
+    from lessor.domain.resource import Sighting
+
+LEDGER_TIMEOUT = timedelta(seconds=10)
+HEARTBEAT = timedelta(minutes=2)
+
+_PROVIDER_QUEUES = {"aws": contracts.QUEUE_AWS, "kubernetes": contracts.QUEUE_KUBERNETES}
+
+
+def queue_of(provider: str) -> str:
+    """The task queue whose workers hold this kind of provider; the common one for kinds without their own."""
+    return _PROVIDER_QUEUES.get(provider, contracts.TASK_QUEUE)
+
+
+async def record(lease: Lease, events: tuple[Event, ...]) -> None:
+    """Local, since the ledger is near and quick; retried until it is stored."""
+    await workflow.execute_local_activity_method(
+        RecordActivities.record,
+        RecordInput(lease, events),
+        start_to_close_timeout=LEDGER_TIMEOUT,
+        retry_policy=contracts.RETRY_FAST,
+        summary=", ".join(e.type for e in events)[:100] or "look",
+    )
+
+
+async def reserve(lease: Lease) -> None:
+    """Take the GPUs from the team's quota. Raises `ActivityError` with a `Refused` cause when they do not fit."""
+    await workflow.execute_local_activity_method(
+        RecordActivities.reserve,
+        Reservation(lease.id, lease.request.team, lease.model, lease.gpus),
+        start_to_close_timeout=LEDGER_TIMEOUT,
+        retry_policy=contracts.RETRY_FAST,
+        summary=f"reserve {lease.gpus} GPUs for {lease.request.team}"[:100],
+    )
+
+
+async def give_back(lease: Lease) -> None:
+    await workflow.execute_local_activity_method(
+        RecordActivities.give_back,
+        LeaseRef(lease.id, 0),
+        start_to_close_timeout=LEDGER_TIMEOUT,
+        retry_policy=contracts.RETRY_FAST,
+        summary="give the quota back",
+    )
+
+
+async def identify(any_id: str) -> Person:
+    return await workflow.execute_local_activity_method(
+        RecordActivities.identify,
+        any_id,
+        start_to_close_timeout=LEDGER_TIMEOUT,
+        retry_policy=contracts.RETRY_FAST,
+        summary="who is this",
+    )
+
+
+async def assess(lease: Lease) -> Assessment:
+    return await workflow.execute_activity_method(
+        AssessmentActivities.assess,
+        _ref(lease),
+        task_queue=queue_of(lease.request.place.provider),
+        start_to_close_timeout=timedelta(seconds=60),
+        schedule_to_close_timeout=lease.terms.lapse_after,
+        retry_policy=contracts.RETRY_PROVIDER,
+        summary="price and policy",
+    )
+
+
+def provision(lease: Lease) -> ActivityHandle[Provisioned]:
+    """Started, not awaited: the lease may be withdrawn meanwhile; its end is waited for even then."""
+    return workflow.start_activity_method(
+        ProvisioningActivities.provision,
+        _ref(lease),
+        task_queue=queue_of(lease.request.place.provider),
+        start_to_close_timeout=timedelta(hours=1),
+        schedule_to_close_timeout=lease.terms.provision_limit,
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=contracts.RETRY_PROVIDER,
+        cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        summary=f"create {lease.request.need} in {lease.request.place}"[:150],
+    )
+
+
+async def stop(lease: Lease) -> datetime:
+    return await workflow.execute_activity_method(
+        ProvisioningActivities.stop,
+        _ref(lease),
+        task_queue=queue_of(lease.request.place.provider),
+        start_to_close_timeout=timedelta(minutes=30),
+        schedule_to_close_timeout=lease.terms.cleanup_limit,
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=contracts.RETRY_PROVIDER,
+        summary=f"stop, because of {lease.ending_reason}"[:150],
+    )
+
+
+async def start(lease: Lease) -> datetime:
+    return await workflow.execute_activity_method(
+        ProvisioningActivities.start,
+        _ref(lease),
+        task_queue=queue_of(lease.request.place.provider),
+        start_to_close_timeout=timedelta(minutes=30),
+        schedule_to_close_timeout=lease.terms.provision_limit,
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=contracts.RETRY_PROVIDER,
+        summary="start again",
+    )
+
+
+async def take_down(lease: Lease) -> Sighting:
+    return await workflow.execute_activity_method(
+        ProvisioningActivities.take_down,
+        _ref(lease),
+        task_queue=queue_of(lease.request.place.provider),
+        start_to_close_timeout=timedelta(minutes=10),
+        schedule_to_close_timeout=lease.terms.cleanup_limit,
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=contracts.RETRY_PROVIDER,
+        summary="delete what is left, then look" if not lease.clean_passes else "look once more that nothing is left",
+    )
+
+
+async def look(lease: Lease) -> Sighting:
+    return await workflow.execute_activity_method(
+        ProvisioningActivities.look,
+        _ref(lease),
+        task_queue=queue_of(lease.request.place.provider),
+        start_to_close_timeout=timedelta(minutes=2),
+        schedule_to_close_timeout=lease.terms.cleanup_limit,
+        retry_policy=contracts.RETRY_PROVIDER,
+        summary="look at what was reported",
+    )
+
+
+async def set_end(lease: Lease, ends: datetime) -> None:
+    await workflow.execute_activity_method(
+        ProvisioningActivities.set_end,
+        MoveEnd(lease.id, ends),
+        task_queue=queue_of(lease.request.place.provider),
+        start_to_close_timeout=timedelta(minutes=2),
+        retry_policy=contracts.RETRY_PROVIDER,
+        summary=f"write the end {ends:%Y-%m-%d %H:%M} UTC on the resources",
+    )
+
+
+async def notify(wanted: NotifyInput) -> Delivery:
+    return await workflow.execute_activity_method(
+        MessageActivities.notify,
+        wanted,
+        task_queue=contracts.QUEUE_SLACK,
+        start_to_close_timeout=timedelta(minutes=2),
+        retry_policy=contracts.RETRY_MESSAGE,
+        summary=f"tell people: {wanted.notice.value}",
+    )
+
+
+def _ref(lease: Lease) -> LeaseRef:
+    return LeaseRef(lease.id, lease.revision)

@@ -1,0 +1,183 @@
+"""`LeaseWorkflow`: one per lease, from request to closed. Takes people's acts, and lives through `Life`."""
+
+import asyncio
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError
+
+from workflows import calls
+from workflows.book import Book, Courier
+from workflows.life import Life
+
+with workflow.unsafe.imports_passed_through():
+    from lessor import contracts
+    from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, Observed, Verb
+    from lessor.domain import transitions
+    from lessor.domain.errors import Refused
+    from lessor.domain.lease import Change, Lease, State
+    from lessor.domain.people import Person
+    from workflows.acts import accepted, malformed, refused, transition
+
+ANSWERS_KEPT = 500
+
+
+@workflow.defn(name=contracts.LEASE_WORKFLOW)
+class LeaseWorkflow:
+    """The entity of one lease. Updates are people's acts; each has one effect, whatever is redelivered."""
+
+    @workflow.init
+    def __init__(self, start: LeaseInput) -> None:
+        self._answers: dict[str, Answer] = dict(start.answers)
+        self._acting = asyncio.Lock()
+        self._over = False
+        if start.lease is not None:
+            self._book = Book(start.lease)
+        else:
+            self._book = Book(_requested(start))
+            self._book.apply(transitions.submit(start.lease_id, self._book.lease.request, workflow.now(), start.terms))
+        self._courier = Courier(self._book, start.notices)
+        self._book.on_events(self._courier.tell)
+        self._life = Life(self._book, self._courier)
+
+    @workflow.run
+    async def run(self, start: LeaseInput) -> LeaseOutcome:
+        """Live until final. A cancel request is an order that the life carries out; it never cuts a clean-up short."""
+        courier = asyncio.create_task(self._courier.run(lambda: self._over))
+        life = asyncio.create_task(self._live())
+        for task in (life, courier):
+            while not task.done():
+                try:
+                    await workflow.wait_condition(task.done)
+                except asyncio.CancelledError:
+                    self._life.cancelled = True
+            task.result()
+        if not self._book.lease.final:
+            workflow.continue_as_new(self._next_run())
+        return _outcome(self._book.lease)
+
+    @workflow.query(name=contracts.QUERY_LEASE)
+    def lease(self) -> Lease:
+        """The lease as the workflow knows it now."""
+        return self._book.lease
+
+    @workflow.signal(name=contracts.SIGNAL_ACT)
+    async def act_recorded(self, act: Act) -> None:
+        """The durable fallback: an act that no worker could answer in time, or that was sent twice."""
+        if not malformed(act):
+            await self._act(act)
+
+    @workflow.signal(name=contracts.SIGNAL_OBSERVED)
+    def observed(self, seen: Observed) -> None:
+        """The watch saw a resource of this lease stopped or gone."""
+        self._life.observed.append(seen)
+
+    @workflow.update(name=Verb.APPROVE)
+    async def approve(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @workflow.update(name=Verb.DENY)
+    async def deny(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @workflow.update(name=Verb.WITHDRAW)
+    async def withdraw(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @workflow.update(name=Verb.EXTEND)
+    async def extend(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @workflow.update(name=Verb.RELEASE)
+    async def release(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @workflow.update(name=Verb.KEEP)
+    async def keep(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @workflow.update(name=Verb.RESTORE)
+    async def restore(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @approve.validator
+    @deny.validator
+    @withdraw.validator
+    @extend.validator
+    @release.validator
+    @keep.validator
+    @restore.validator
+    def check(self, act: Act) -> None:
+        """Refuse what cannot even be tried; a refusal here leaves no history."""
+        problem = malformed(act)
+        if problem:
+            raise ApplicationError(problem, type=contracts.ErrorType.REFUSED, non_retryable=True)
+
+    async def _live(self) -> None:
+        try:
+            await self._book.flush()
+            await self._life.run()
+            await workflow.wait_condition(workflow.all_handlers_finished)
+        finally:
+            self._over = True
+
+    async def _act(self, act: Act) -> Answer:
+        await workflow.wait_condition(lambda: act.verb is Verb.WITHDRAW or self._assessed())
+        async with self._acting:
+            if act.id in self._answers:
+                return self._answers[act.id]
+            person = await calls.identify(act.by)
+            answer = await self._apply(act, person)
+            await self._book.flush()
+            self._answers[act.id] = answer
+            self._life.acts += 1
+            return answer
+
+    async def _apply(self, act: Act, person: Person) -> Answer:
+        """The act's effect, or the refusal, both on record."""
+        now = workflow.now()
+        try:
+            change = transition(self._book.lease, act, person, now)
+            if change.lease.state is State.APPROVED:
+                change = await self._reserved(act, person)
+        except Refused as refusal:
+            self._book.apply(transitions.refused_attempt(self._book.lease, act.by, act.verb.value, refusal, now))
+            return refused(self._book.lease, act, refusal, now)
+        self._book.apply(change)
+        return accepted(self._book.lease, act, now)
+
+    async def _reserved(self, act: Act, person: Person) -> Change:
+        """The approval once the team's quota is taken; judged again after the wait, since time has passed."""
+        try:
+            await calls.reserve(self._book.lease)
+        except ActivityError as error:
+            raise Refused("quota", str(error.cause)) from error
+        try:
+            return transition(self._book.lease, act, person, workflow.now())
+        except Refused:
+            await calls.give_back(self._book.lease)
+            raise
+
+    def _assessed(self) -> bool:
+        """An approval that arrives before the price and policy are known waits for them, and counts (B09)."""
+        return self._book.lease.state is not State.REQUESTED
+
+    def _next_run(self) -> LeaseInput:
+        kept = tuple(self._answers.items())[-ANSWERS_KEPT:]
+        return LeaseInput(self._book.lease.id, lease=self._book.lease, answers=kept, notices=self._courier.waiting)
+
+
+def _requested(start: LeaseInput) -> Lease:
+    if start.request is None:
+        raise ApplicationError(
+            f"{start.lease_id} was started without a request; start leases with /gpu request or `lessor request`",
+            type=contracts.ErrorType.REFUSED,
+            non_retryable=True,
+        )
+    return transitions.submit(start.lease_id, start.request, workflow.now(), start.terms).lease
+
+
+def _outcome(lease: Lease) -> LeaseOutcome:
+    now = workflow.now()
+    hours = lease.hours(now).total_seconds() / 3600
+    cost = lease.cost(now)
+    return LeaseOutcome(lease.id, lease.state.value, str(cost) if cost else "unknown", round(hours, 4), lease.proof)

@@ -1,0 +1,319 @@
+"""The life of a lease, phase by phase. Each phase does one thing and looks at the state again."""
+
+import asyncio
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.workflow import ActivityHandle
+
+from workflows import calls
+from workflows.book import Book, Courier
+
+with workflow.unsafe.imports_passed_through():
+    from datetime import datetime, timedelta
+
+    from lessor.contracts import ErrorType, Observed
+    from lessor.domain import deadlines, life, transitions
+    from lessor.domain.deadlines import Deadline, Due
+    from lessor.domain.lease import Lease, State
+    from lessor.domain.provisioning import Provisioned
+    from lessor.domain.resource import Condition, Sighting
+
+WARNING_RETRY = timedelta(minutes=1)
+HISTORY_LIMIT = 8_000
+ACTS_LIMIT = 1_500
+"""Acts in one run after which the workflow continues as new; the server refuses the 2,001st update of a run."""
+
+
+class Life:
+    """Leads a lease from request to closed. `run` returns when the lease is final or the run should be renewed."""
+
+    def __init__(self, book: Book, courier: Courier) -> None:
+        self.cancelled = False
+        self.observed: list[Observed] = []
+        self.acts = 0
+        self._book = book
+        self._courier = courier
+        self._chores: set[asyncio.Task[None]] = set()
+
+    @property
+    def lease(self) -> Lease:
+        return self._book.lease
+
+    async def run(self) -> None:
+        while not self.lease.final:
+            if self.cancelled:
+                await self._cancel()
+            elif self._renewal_due():
+                return
+            else:
+                await self._phase()
+        await calls.give_back(self.lease)
+        for chore in list(self._chores):
+            chore.cancel()
+
+    async def _phase(self) -> None:
+        phases = {
+            State.REQUESTED: self._assess,
+            State.AWAITING_APPROVAL: self._await_decision,
+            State.APPROVED: self._provision,
+            State.WAITING_FOR_CAPACITY: self._await_capacity,
+            State.PROVISIONING: self._restart,
+            State.ACTIVE: self._active,
+            State.ENDING: self._end,
+            State.STOPPED: self._grace,
+            State.DELETING: self._take_down,
+            State.BLOCKED: self._take_down,
+        }
+        await phases[self.lease.state]()
+        await self._book.flush()
+
+    async def _assess(self) -> None:
+        try:
+            found = await calls.assess(self.lease)
+        except ActivityError as error:
+            if self.lease.state is State.REQUESTED:
+                self._book.apply(transitions.deny_by_policy(self.lease, _reason(error), workflow.now()))
+            return
+        if self.lease.state is not State.REQUESTED:
+            return
+        change = transitions.assess(self.lease, found.quote, found.decision, found.steps, found.owner, workflow.now())
+        self._book.apply(change)
+        if change.lease.state is State.APPROVED:
+            await self._reserve_or_deny()
+
+    async def _reserve_or_deny(self) -> None:
+        try:
+            await calls.reserve(self.lease)
+        except ActivityError as error:
+            if self.lease.state is State.APPROVED:
+                self._book.apply(transitions.deny_by_policy(self.lease, _reason(error), workflow.now()))
+
+    async def _await_decision(self) -> None:
+        due = await self._sleep()
+        if due and self.lease.state is State.AWAITING_APPROVAL:
+            self._book.apply(transitions.lapse(self.lease, workflow.now()))
+
+    async def _await_capacity(self) -> None:
+        if await self._sleep() and self.lease.state is State.WAITING_FOR_CAPACITY:
+            await self._provision()
+
+    async def _provision(self) -> None:
+        self._book.apply(life.start_provisioning(self.lease, workflow.now()))
+        await self._book.flush()
+        attempt = calls.provision(self.lease)
+        await workflow.wait_condition(lambda: attempt.done() or self._taken_back())
+        if self._taken_back():
+            await self._abandon(attempt)
+            return
+        try:
+            made = await attempt
+        except ActivityError as error:
+            self._provisioning_failed(error)
+            return
+        self._ready(made)
+
+    def _taken_back(self) -> bool:
+        return self.cancelled or self.lease.state is not State.PROVISIONING
+
+    async def _abandon(self, attempt: ActivityHandle[Provisioned]) -> None:
+        """Wait until the attempt has really ended: only then is it known what has to be undone."""
+        attempt.cancel()
+        try:
+            await attempt
+        except ActivityError as error:
+            workflow.logger.info("provisioning of %s was given up: %s", self.lease.id, error.cause or error)
+
+    def _provisioning_failed(self, error: ActivityError) -> None:
+        now, cause = workflow.now(), error.cause
+        if isinstance(cause, ApplicationError) and cause.type == ErrorType.NO_CAPACITY:
+            tried = tuple(str(word) for word in cause.details[0]) if cause.details else ()
+            self._book.apply(life.wait_for_capacity(self.lease, tried, now))
+        else:
+            self._book.apply(life.fail(self.lease, _reason(error), now))
+
+    def _ready(self, made: Provisioned) -> None:
+        self._book.apply(
+            life.ready(
+                self.lease,
+                made.resources,
+                made.access,
+                made.launched_at,
+                made.hourly,
+                workflow.now(),
+                stoppable=made.stoppable,
+            )
+        )
+        if self.lease.request.until is None:
+            self._write_end()
+
+    async def _restart(self) -> None:
+        """The owner asked for a stopped lease back: take quota again, start, or return to grace as it was."""
+        try:
+            await calls.reserve(self.lease)
+            started_at = await calls.start(self.lease)
+        except ActivityError as error:
+            if self.lease.state is State.PROVISIONING:
+                self._book.apply(life.restore_failed(self.lease, _reason(error), workflow.now()))
+                await calls.give_back(self.lease)
+            return
+        if self.lease.state is State.PROVISIONING:
+            self._book.apply(life.restored(self.lease, started_at, workflow.now()))
+            self._write_end()
+
+    async def _active(self) -> None:
+        if self.observed:
+            await self._check_observed()
+            return
+        extensions = self.lease.extensions
+        due = await self._sleep()
+        if self.lease.state is not State.ACTIVE:
+            return
+        if self.lease.extensions != extensions:
+            self._write_end()
+        elif due and due.due is Due.WARN:
+            await self._warn(due)
+        elif due and due.due is Due.END:
+            self._book.apply(life.end(self.lease, workflow.now()))
+
+    async def _warn(self, due: Deadline) -> None:
+        ends_at = self.lease.ends_at
+        delivery = await self._courier.warn(due.before)
+        if self.lease.state is not State.ACTIVE or self.lease.ends_at != ends_at:
+            return
+        now = workflow.now()
+        if delivery.delivered:
+            self._book.apply(life.warned(self.lease, due.before, delivery.via, now))
+        else:
+            retry_at = now + min(WARNING_RETRY, self.lease.terms.notice)
+            self._book.apply(life.warning_undelivered(self.lease, delivery.problem, retry_at, now))
+
+    async def _check_observed(self) -> None:
+        """Something was reported gone or stopped: look again before believing it (law 2)."""
+        report = self.observed.pop(0)
+        sighting = await calls.look(self.lease)
+        if self.lease.state is not State.ACTIVE or not sighting.complete:
+            return
+        seen = {r.id: r for r in sighting.resources}.get(report.resource)
+        if seen and seen.condition in (Condition.GONE, Condition.DELETING, Condition.STOPPED):
+            why = seen.reason or report.reason or seen.condition.value
+            self._book.apply(life.lost(self.lease, why, min(report.at, workflow.now()), workflow.now()))
+
+    async def _end(self) -> None:
+        if not self.lease.stoppable:
+            self._book.apply(life.start_deleting(self.lease, workflow.now()))
+            return
+        try:
+            stopped_at = await calls.stop(self.lease)
+        except ActivityError as error:
+            await self._stop_failed(_reason(error))
+            return
+        if self.lease.state is State.ENDING:
+            self._book.apply(life.stopped(self.lease, stopped_at, workflow.now()))
+            await calls.give_back(self.lease)
+
+    async def _stop_failed(self, problem: str) -> None:
+        """Never delete because a stop failed: people are told, and it is tried again. Gone already means clean up."""
+        sighting = await self._look_or_unknown()
+        if self.lease.state is not State.ENDING:
+            return
+        if sighting.clean:
+            self._book.apply(life.start_deleting(self.lease, workflow.now(), "it was gone before it could be stopped"))
+            return
+        self._book.apply(life.stop_failed(self.lease, problem, workflow.now()))
+        await self._book.flush()
+        await self._pause(self.lease.terms.blocked_retry, "tries to stop it again")
+
+    async def _look_or_unknown(self) -> Sighting:
+        try:
+            return await calls.look(self.lease)
+        except ActivityError as error:
+            return Sighting((), workflow.now(), complete=False, problem=_reason(error))
+
+    async def _grace(self) -> None:
+        due = await self._sleep()
+        if due and self.lease.state is State.STOPPED:
+            self._book.apply(life.start_deleting(self.lease, workflow.now(), "grace is over"))
+
+    async def _take_down(self) -> None:
+        if self.lease.next_try and self.lease.next_try > workflow.now():
+            await self._sleep()
+            return
+        try:
+            sighting = await calls.take_down(self.lease)
+        except ActivityError as error:
+            sighting = Sighting((), workflow.now(), complete=False, problem=_reason(error))
+        self._book.apply(life.looked(self.lease, sighting, workflow.now()))
+
+    async def _cancel(self) -> None:
+        """An operator's cancel is an order to end, not a way to stop cleaning up; a second one changes nothing."""
+        self.cancelled = False
+        self._book.apply(life.cancel(self.lease, "operator", workflow.now()))
+        await self._book.flush()
+
+    async def _sleep(self) -> Deadline | None:
+        """Sleep until the next deadline; returns it when it is due, `None` when something else happened first."""
+        deadline = deadlines.next_deadline(self.lease, workflow.now())
+        wait = deadline.at - workflow.now() if deadline else None
+        if wait is not None and wait <= timedelta():
+            return deadline
+        changes = self._book.changes
+        try:
+            await workflow.wait_condition(
+                lambda: self._book.changes != changes or self._disturbed(),
+                timeout=wait,
+                timeout_summary=deadline.summary[:200] if deadline else None,
+            )
+        except TimeoutError:
+            return deadline
+        return None
+
+    async def _pause(self, length: timedelta, why: str) -> None:
+        changes = self._book.changes
+        try:
+            await workflow.wait_condition(
+                lambda: self._book.changes != changes or self.cancelled, timeout=length, timeout_summary=why
+            )
+        except TimeoutError:
+            return
+
+    def _disturbed(self) -> bool:
+        return self.cancelled or bool(self.observed) or self._renewal_due()
+
+    def _renewal_due(self) -> bool:
+        """Time to continue as new, and nothing is under way that the next run could misread."""
+        quiet = self.lease.state in (
+            State.AWAITING_APPROVAL,
+            State.WAITING_FOR_CAPACITY,
+            State.ACTIVE,
+            State.STOPPED,
+            State.BLOCKED,
+        )
+        info = workflow.info()
+        large = info.is_continue_as_new_suggested() or info.get_current_history_length() > HISTORY_LIMIT
+        return quiet and not self._chores and (large or self.acts >= ACTS_LIMIT)
+
+    def _write_end(self) -> None:
+        """Write the end on the resources beside everything else: it is retried until it holds (law 10)."""
+        ends_at = self.lease.ends_at
+        if ends_at is not None:
+            chore = asyncio.create_task(self._set_end(ends_at))
+            self._chores.add(chore)
+            chore.add_done_callback(self._chores.discard)
+
+    async def _set_end(self, ends_at: datetime) -> None:
+        try:
+            await calls.set_end(self.lease, ends_at)
+        except ActivityError as error:
+            if not is_cancelled_exception(error):
+                self._book.apply(life.end_unwritten(self.lease, _reason(error), workflow.now()))
+                await self._book.flush()
+
+
+def _reason(error: ActivityError) -> str:
+    """What a person reads of a failed activity: the innermost message, without types."""
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    message = getattr(cause, "message", None) or str(cause)
+    return str(message)[:1_000]
