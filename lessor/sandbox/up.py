@@ -1,0 +1,133 @@
+"""`lessor up`: everything on one machine in one program, until Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from lessor.sandbox import children as happenings
+from lessor.sandbox.children import Child, ChildFailedError, Happening
+from lessor.sandbox.datadir import DataDirectoryError, claimed
+from lessor.sandbox.leash import Leash
+from lessor.sandbox.portplan import DEFAULT_BASE, PortsError, checked
+from lessor.sandbox.programs import ProgramMissingError, Sandbox, programs
+from lessor.sandbox.supervisor import Supervisor
+
+T = TypeVar("T")
+
+EXIT_OK, EXIT_FAILED, EXIT_REFUSED = 0, 1, 2
+POLICY = "lessor.yaml"
+
+_STYLES = {
+    happenings.READY: "green",
+    happenings.CRASHED: "bold red",
+    happenings.KILLED: "yellow",
+}
+
+
+def run(
+    port_base: int = DEFAULT_BASE,
+    data: Path = Path(".lessor"),
+    console: Console | None = None,
+    cast: Callable[[Sandbox], tuple[Child, ...]] = programs,
+) -> int:
+    """Run the sandbox until it is told to stop. Exit codes: 0 stopped, 1 a program failed, 2 nothing was started."""
+    console = console or Console(stderr=True, highlight=False)
+    try:
+        ports = checked(port_base)
+        with claimed(data, POLICY) as directory, Leash() as leash:
+            sandbox = Sandbox(directory, ports)
+            supervisor = Supervisor(cast(sandbox), directory.logs, leash, lambda seen: tell(console, seen))
+            return asyncio.run(_serve(supervisor, sandbox, console))
+    except (PortsError, DataDirectoryError, ProgramMissingError) as refused:
+        console.print(f"[bold red]lessor up:[/] {escape(str(refused))}", soft_wrap=True)
+        return EXIT_REFUSED
+
+
+async def _serve(supervisor: Supervisor, sandbox: Sandbox, console: Console) -> int:
+    async def until_told() -> None:
+        console.print(links(sandbox))
+        console.print("Ready. Ctrl-C stops everything; leases go on at the next start.")
+        await asyncio.Event().wait()
+
+    try:
+        await stoppable(supervisor, until_told, console)
+    except asyncio.CancelledError:
+        console.print("Everything is stopped.")
+        return EXIT_OK
+    except ChildFailedError as failed:
+        tell_failure(console, "lessor up", failed)
+    return EXIT_FAILED
+
+
+async def stoppable(supervisor: Supervisor, body: Callable[[], Awaitable[T]], console: Console) -> T:
+    """Run `body` supervised. SIGINT, SIGTERM and SIGHUP cancel it; a second one kills what has not stopped yet."""
+    work = asyncio.ensure_future(supervisor.run(body))
+    told = False
+
+    def on_signal() -> None:
+        nonlocal told
+        if told:
+            supervisor.hurry()
+            return
+        told = True
+        console.print("Stopping (once more to kill) ...")
+        work.cancel()
+
+    with signals_to(on_signal):
+        return await work
+
+
+@contextmanager
+def signals_to(handler: Callable[[], None]) -> Iterator[None]:
+    """Call `handler` in the running loop for each signal that asks this program to stop."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in numbers:
+        loop.add_signal_handler(number, handler)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+def tell(console: Console, seen: Happening) -> None:
+    """One line for what happened to a child; the end of its log when it crashed."""
+    style = _STYLES.get(seen.what, "dim")
+    console.print(f"  [{style}]{seen.what:<9}[/] {seen.child.name:<9} {escape(seen.text)}".rstrip(), soft_wrap=True)
+    _show_tail(console, seen.log_tail)
+
+
+def tell_failure(console: Console, command: str, failed: ChildFailedError) -> None:
+    _show_tail(console, failed.log_tail)
+    console.print(f"[bold red]{command}:[/] {escape(str(failed))}; everything else was stopped", soft_wrap=True)
+
+
+def links(sandbox: Sandbox) -> Table:
+    """Where to look, as one table."""
+    table = Table(title="lessor sandbox", show_header=False, title_justify="left")
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    table.add_column(style="dim", overflow="fold")
+    table.add_row("Slack", sandbox.slack_url, "be the requester, the manager, finance or an admin")
+    table.add_row("Temporal UI", sandbox.temporal_ui_url, "every lease, step by step")
+    table.add_row("AWS simulator", sandbox.aws_page, "what exists, and what shall go wrong")
+    table.add_row("Temporal server", sandbox.temporal_address, "for the temporal CLI")
+    table.add_row("Configuration", str(sandbox.data.config), "yours to edit; read at the next start")
+    table.add_row("Data", str(sandbox.data.root), "delete it to start afresh")
+    table.add_row("Logs", str(sandbox.data.logs), "one file per program")
+    return table
+
+
+def _show_tail(console: Console, lines: tuple[str, ...]) -> None:
+    for line in lines:
+        console.print(f"    [dim]|[/] {escape(line)}", soft_wrap=True)
