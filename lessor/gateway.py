@@ -1,1 +1,299 @@
 """The use cases: what people do through the bot, the command line or a page. The only user of the Temporal client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from lessor.contracts import Act, Answer
+from lessor.domain import approval
+from lessor.domain.errors import FieldError, Invalid, Refused
+from lessor.domain.identity import lease_id
+from lessor.domain.lease import OPEN, Lease, State, describe
+from lessor.domain.people import Person
+from lessor.domain.quota import Headroom, headroom
+from lessor.domain.quote import Quote
+from lessor.domain.request import Limits, Market, Need, Place, Request, validate
+from lessor.engine import Engine, TakenError, UnreachableError
+from lessor.ports import (
+    Directory,
+    LeaseIdTakenError,
+    LeaseQuery,
+    Ledger,
+    PermanentError,
+    Provider,
+    ProviderError,
+    StoredEvent,
+    Submission,
+    Team,
+)
+
+log = structlog.get_logger(__name__)
+
+MAX_SALTS = 16
+SAME_AGAIN = timedelta(seconds=60)
+"""An equal request within this time of the last one is taken for the same wish typed twice."""
+
+PENDING = frozenset(
+    {State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVED, State.PROVISIONING, State.WAITING_FOR_CAPACITY}
+)
+
+
+@dataclass(frozen=True)
+class PlaceChoice:
+    """A place that can be asked for, as a form shows it."""
+
+    name: str
+    label: str
+    provider: str
+    regions: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    markets: tuple[Market, ...] = (Market.ON_DEMAND,)
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A GPU model that can be asked for; `counts` are the numbers of GPUs that machines come with."""
+
+    model: str
+    label: str
+    memory_gib: int
+    counts: tuple[int, ...] = (1,)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What one person can ask for."""
+
+    person: Person
+    teams: tuple[Team, ...]
+    places: tuple[PlaceChoice, ...]
+    models: tuple[ModelChoice, ...]
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """What came of a submission.
+
+    `existing`: the same interaction made this lease before. `similar`: nothing was made, because these pending leases
+    look the same; send again with `anyway=True`. `recorded_only`: kept in the ledger, and started as soon as Temporal
+    can be reached again.
+    """
+
+    lease_id: str
+    existing: bool = False
+    similar: tuple[str, ...] = ()
+    recorded_only: bool = False
+
+
+@dataclass(frozen=True)
+class Offering:
+    """What the organisation offers, from its configuration; `limits` are a person's, `team_of` their teams."""
+
+    places: tuple[PlaceChoice, ...]
+    models: Callable[[], tuple[ModelChoice, ...]]
+    limits: Callable[[Person], Limits]
+
+
+class Gateway:
+    """One method per use case. Refusals are `Refused` or an `Answer` with `ok` false; both carry words for people."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        ledger: Ledger,
+        directory: Directory,
+        providers: Mapping[str, Provider],
+        offering: Offering,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._engine = engine
+        self._ledger = ledger
+        self._directory = directory
+        self._providers = providers
+        self._offering = offering
+        self._clock = clock
+
+    async def choices(self, person_id: str) -> Choices:
+        """Teams, places, models and limits of a person. Raises `Refused` ("unknown-person")."""
+        person = await self._known(person_id)
+        teams = tuple(team for key in person.teams if (team := self._directory.team(key)))
+        models = await asyncio.to_thread(self._offering.models)
+        return Choices(person, teams, self._offering.places, models, self._offering.limits(person))
+
+    async def quote(self, need: Need, place: Place, market: Market) -> Quote:
+        """The price now. Raises `Refused` ("no-offer" with what is offered, or "place-unreachable")."""
+        provider = self._providers.get(place.provider)
+        if provider is None:
+            raise Refused("no-offer", f"nothing is configured for {place.provider}")
+        try:
+            return await asyncio.to_thread(provider.quote, need, place, market, self._clock())
+        except PermanentError as error:
+            raise Refused("no-offer", str(error)) from error
+        except ProviderError as error:
+            raise Refused(
+                "place-unreachable", f"{place} does not answer ({error}); the price is unknown now"
+            ) from error
+
+    async def check(self, request: Request) -> None:
+        """Raise `Invalid` with one message per bad field; what cannot be known now is left to the assessment."""
+        person = await self._known(request.requester)
+        errors: list[FieldError] = []
+        try:
+            validate(request, self._offering.limits(person), self._clock())
+        except Invalid as invalid:
+            errors.extend(invalid.errors)
+        if not any(e.field in ("place", "count") for e in errors):
+            errors.extend(await self._unfillable(request))
+        if errors:
+            raise Invalid(tuple(errors))
+
+    async def submit(self, request: Request, *, anyway: bool = False) -> Submitted:
+        """Keep the request, then start its workflow. The same interaction makes one lease, however often it comes."""
+        await self.check(request)
+        if not anyway:
+            similar = await self._similar(request)
+            if similar:
+                return Submitted("", similar=similar)
+        kept = await self._keep(request)
+        return await self._start(kept, existing=kept.started)
+
+    async def act(self, lease_id: str, act: Act) -> Answer:
+        """One person's act. A refusal is an answer; raises `Refused` ("unreachable", "not-found") if there is none."""
+        try:
+            answer = await self._engine.act(lease_id, act)
+        except UnreachableError as error:
+            raise Refused("unreachable", f"{error}; nothing was changed, try again in a minute") from error
+        return answer or await self._answer_of_closed(lease_id, act)
+
+    async def lease(self, lease_id: str) -> Lease:
+        """The lease as the ledger has it. Raises `Refused` ("not-found")."""
+        lease = await asyncio.to_thread(self._ledger.lease, lease_id)
+        if lease is None:
+            raise Refused("not-found", f"there is no lease {lease_id[:40]}; see yours with /gpu list or `lessor list`")
+        return lease
+
+    async def leases(self, query: LeaseQuery) -> tuple[Lease, ...]:
+        return await asyncio.to_thread(self._ledger.leases, query)
+
+    async def events(self, lease_id: str) -> tuple[StoredEvent, ...]:
+        """Everything on record about a lease, oldest first. Raises `Refused` ("not-found")."""
+        await self.lease(lease_id)
+        return await asyncio.to_thread(self._ledger.events, lease_id)
+
+    async def person(self, any_id: str) -> Person | None:
+        return await self._directory.person(any_id)
+
+    async def eligible(self, lease: Lease) -> tuple[Person, ...]:
+        """Who can decide the current step now: active, distinct people, never the requester."""
+        step = approval.current(lease.steps)
+        if step is None or lease.state is not State.AWAITING_APPROVAL:
+            return ()
+        members = {ref: await self._directory.members(ref) for ref in step.approvers}
+        requester = await self._directory.person(lease.owner) or Person(lease.owner, lease.owner_ids)
+        voted = frozenset(i for vote in step.votes for i in (vote.by, *vote.ids))
+        people = approval.eligible(step.approvers, lambda ref: members.get(ref, ()), requester)
+        return tuple(p for p in people if not p.is_same(voted))
+
+    async def headroom(self, team: str, model: str) -> tuple[Headroom, ...]:
+        """The team's quotas that a lease of `model` counts against, with what is used now."""
+        found = self._directory.team(team)
+        held = await asyncio.to_thread(self._ledger.held, team)
+        return headroom(found.quotas if found else (), held, team, model)
+
+    async def start_unstarted(self) -> int:
+        """Start what was kept while Temporal could not be reached; how many were started."""
+        kept = await asyncio.to_thread(self._ledger.unstarted)
+        started = 0
+        for submission in kept:
+            done = await self._start(submission, existing=False)
+            if done.recorded_only:
+                break
+            started += 1
+        return started
+
+    async def _known(self, person_id: str) -> Person:
+        person = await self._directory.person(person_id)
+        if person is None or not person.active:
+            raise Refused(
+                "unknown-person",
+                f"{person_id[:40]} is not an active person of this organisation; an administrator can add people "
+                "in lessor.yaml under organisation.people",
+            )
+        return person
+
+    async def _unfillable(self, request: Request) -> list[FieldError]:
+        try:
+            await self.quote(request.need, request.place, request.market)
+        except Refused as refusal:
+            if refusal.code == "no-offer":
+                return [FieldError("need", str(refusal))]
+            log.warning("quote-unavailable", place=str(request.place), why=str(refusal))
+        return []
+
+    async def _similar(self, request: Request) -> tuple[str, ...]:
+        person = await self._known(request.requester)
+        query = LeaseQuery(owner_ids=tuple(person.all_ids), states=tuple(s.value for s in OPEN))
+        mine = await asyncio.to_thread(self._ledger.leases, query)
+        waiting = await asyncio.to_thread(self._ledger.unstarted)
+        now = self._clock()
+        same = [
+            lease.id
+            for lease in mine
+            if lease.request.interaction != request.interaction
+            and _alike(lease.request, request)
+            and (lease.state in PENDING or now - lease.requested_at < SAME_AGAIN)
+        ]
+        same += [
+            s.lease_id
+            for s in waiting
+            if s.interaction != request.interaction
+            and s.request.requester in person.all_ids
+            and _alike(s.request, request)
+        ]
+        return tuple(dict.fromkeys(same))
+
+    async def _keep(self, request: Request) -> Submission:
+        for salt in range(MAX_SALTS):
+            wanted = Submission(request.interaction, lease_id(request.interaction, salt), request, self._clock())
+            try:
+                return await asyncio.to_thread(self._ledger.accept, wanted)
+            except LeaseIdTakenError:
+                log.info("lease-id-taken", lease_id=wanted.lease_id, salt=salt)
+        raise Refused("no-id", "no free lease id was found; nothing was kept, please send the request again")
+
+    async def _start(self, kept: Submission, *, existing: bool) -> Submitted:
+        """Start the workflow of a kept request, under another id if a foreign workflow has this one."""
+        for salt in range(1, MAX_SALTS):
+            try:
+                started = await self._engine.start(kept)
+            except UnreachableError as error:
+                log.warning("temporal-unreachable", lease_id=kept.lease_id, why=str(error))
+                return Submitted(kept.lease_id, existing, recorded_only=True)
+            except TakenError:
+                other = lease_id(kept.interaction, salt)
+                kept = await asyncio.to_thread(self._ledger.reassign, kept.interaction, other)
+                continue
+            await asyncio.to_thread(self._ledger.started, kept.lease_id, kept.interaction)
+            return Submitted(kept.lease_id, existing or not started)
+        raise Refused("no-id", "no free lease id was found; the request was kept, please tell an administrator")
+
+    async def _answer_of_closed(self, lease_id: str, act: Act) -> Answer:
+        """What a click on a lease whose workflow has ended is told: how it ended, who decided and when."""
+        lease = await self.lease(lease_id)
+        if lease.final:
+            by, at = lease.decided_by, lease.decided_at or lease.closed_at
+            return Answer(False, "wrong-state", f"{lease.id} is {describe(lease)}", lease.id, lease.state.value, by, at)
+        message = f"{lease.id} has no running workflow although it is {describe(lease)}; an administrator was told"
+        log.error("workflow-missing", lease_id=lease.id, state=lease.state.value, verb=act.verb.value)
+        return Answer(False, "no-workflow", message, lease.id, lease.state.value)
+
+
+def _alike(one: Request, other: Request) -> bool:
+    """Same kind, size, place and market; a different end or purpose makes it the same wish still."""
+    return (one.need, one.place, one.market, one.team) == (other.need, other.place, other.market, other.team)

@@ -6,7 +6,7 @@ Provider calls are synchronous (the vendors' clients are) and run in threads; di
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -17,8 +17,40 @@ from lessor.domain.people import Person
 from lessor.domain.provisioning import Candidate, Order, Provisioned
 from lessor.domain.quota import Quota, Reservation
 from lessor.domain.quote import Offer, Quote
-from lessor.domain.request import Market, Need, Place, Request
-from lessor.domain.resource import Condition, Resource, Sighting
+from lessor.domain.records import AuditReport, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
+from lessor.domain.request import Market, Need, Place
+from lessor.domain.resource import Resource, Sighting
+
+__all__ = [
+    "AuditReport",
+    "Candidate",
+    "Directory",
+    "Heartbeat",
+    "Intent",
+    "IntentLog",
+    "LeaseBook",
+    "LeaseIdTakenError",
+    "LeaseQuery",
+    "Ledger",
+    "LedgerUnavailableError",
+    "MessageBook",
+    "MessageRef",
+    "NoCapacityError",
+    "Notifier",
+    "Order",
+    "PermanentError",
+    "PriceList",
+    "Provider",
+    "ProviderError",
+    "Provisioned",
+    "QuotaBook",
+    "RetryableError",
+    "StoredEvent",
+    "Submission",
+    "Submissions",
+    "Team",
+    "Watch",
+]
 
 # --- providers -------------------------------------------------------------------------------------------------------
 
@@ -152,74 +184,16 @@ class Notifier(Protocol):
 # --- the ledger ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Submission:
-    """A request that was accepted from a person, before and after its workflow was started."""
-
-    interaction: str
-    lease_id: str
-    request: Request
-    at: datetime
-    started: bool = False
-
-
-@dataclass(frozen=True)
-class StoredEvent:
-    """An event with its place in the chain: `seq` has no gaps, `hash` covers everything and the previous hash."""
-
-    seq: int
-    lease_id: str
-    event: Event
-    prev_hash: str
-    hash: str
-
-
-@dataclass(frozen=True)
-class AuditReport:
-    """The result of reading the whole chain. `problems` names the first wrong entries; `head` is the last hash."""
-
-    events: int
-    head: str
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class LeaseQuery:
-    """A page of leases. Empty fields do not filter; `after` is the last id of the page before."""
-
-    owner_ids: tuple[str, ...] = ()
-    teams: tuple[str, ...] = ()
-    states: tuple[str, ...] = ()
-    after: str = ""
-    limit: int = 100
-
-
-@dataclass(frozen=True)
-class MessageRef:
-    """Where a message stands; `ts` is empty while it is only intended. `key` is lease/notice/recipient."""
-
-    key: str
-    lease_id: str
-    channel: str = ""
-    ts: str = ""
-
-
-@dataclass(frozen=True)
-class Intent:
-    """Something that is about to be created: stored before the call, confirmed with what came of it after."""
-
-    lease_id: str
-    token: str
-    place: Place
-    what: str
-    at: datetime
-    resources: tuple[Resource, ...] = field(default=())
-    confirmed: bool = False
-
-
 class Submissions(Protocol):
     def accept(self, submission: Submission) -> Submission:
-        """Store it, or return what the same interaction stored before (then nothing changes)."""
+        """Store it, or return what the same interaction stored before (then nothing changes).
+
+        Raises `LeaseIdTakenError` when another interaction has the lease id.
+        """
+        ...
+
+    def reassign(self, interaction: str, lease_id: str) -> Submission:
+        """Give a kept submission another lease id, when a foreign workflow turned out to have the first."""
         ...
 
     def started(self, lease_id: str, interaction: str) -> None: ...
@@ -283,12 +257,20 @@ class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, Protocol
     """The SQL record, whole. Calls are short and synchronous; they raise `LedgerUnavailableError` when it is down."""
 
 
+class LeaseIdTakenError(Exception):
+    """Another interaction has this lease id: the caller salts and tries again."""
+
+
 class LedgerUnavailableError(Exception):
     """The database cannot be reached or is locked; nothing was stored by this call."""
 
 
-Conditions = dict[str, Condition]
-"""Resource id to what was seen of it, in one batch."""
+class LeaseIdTakenError(Exception):
+    """Another interaction has this lease id: nothing was stored; salt the id and accept again."""
+
+    def __init__(self, lease_id: str) -> None:
+        super().__init__(f"{lease_id} belongs to another request; nothing was stored, try the next salt")
+        self.lease_id = lease_id
 
 
 class Watch(Protocol):

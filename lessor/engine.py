@@ -1,0 +1,136 @@
+"""Talks to Temporal for the gateway: starts lease workflows, and brings people's acts to them, durably."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Protocol
+
+import structlog
+from temporalio.client import (
+    Client,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+from temporalio.common import TypedSearchAttributes, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from lessor import contracts, search_attributes
+from lessor.contracts import Act, Answer, LeaseInput
+from lessor.domain.lease import Terms
+from lessor.ports import Submission
+
+log = structlog.get_logger(__name__)
+
+ANSWER_WITHIN = timedelta(seconds=5)
+START_WITHIN = timedelta(seconds=5)
+BUSY_PAUSE = timedelta(milliseconds=100)
+
+
+class UnreachableError(Exception):
+    """Temporal did not answer; `str(error)` says so for people, without addresses or secrets."""
+
+
+class TakenError(Exception):
+    """A workflow of another interaction has this lease id."""
+
+
+class Engine(Protocol):
+    """What the gateway needs of Temporal."""
+
+    async def start(self, submission: Submission) -> bool:
+        """Start the lease's workflow; false when it was started before. Raises `UnreachableError`, `TakenError`."""
+        ...
+
+    async def act(self, lease_id: str, act: Act) -> Answer | None:
+        """Bring one act to the lease; `None` when it has no open workflow. Raises `UnreachableError`."""
+        ...
+
+
+class TemporalEngine:
+    """The real engine. `terms` are the organisation's timings, copied into each new lease."""
+
+    def __init__(self, client: Client, terms: Terms) -> None:
+        self._client = client
+        self._terms = terms
+
+    async def start(self, submission: Submission) -> bool:
+        start = LeaseInput(submission.lease_id, request=submission.request, terms=self._terms)
+        request = submission.request
+        try:
+            await self._client.start_workflow(
+                contracts.LEASE_WORKFLOW,
+                start,
+                id=submission.lease_id,
+                task_queue=contracts.TASK_QUEUE,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                memo={contracts.MEMO_INTERACTION: submission.interaction},
+                search_attributes=TypedSearchAttributes(search_attributes.at_start(request)),
+                static_summary=f"{request.need} for {request.team}, {request.workload.value}"[:200],
+                rpc_timeout=START_WITHIN,
+            )
+        except WorkflowAlreadyStartedError:
+            return await self._same_or_taken(submission)
+        except RPCError as error:
+            raise _unreachable(error) from error
+        return True
+
+    async def act(self, lease_id: str, act: Act) -> Answer | None:
+        """As an update; if no worker answers in time, the same act as a signal, which the server keeps."""
+        try:
+            async with asyncio.timeout(ANSWER_WITHIN.total_seconds()):
+                return await self._update(lease_id, act)
+        except (TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError):
+            return await self._signal(lease_id, act)
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return None
+            raise _unreachable(error) from error
+
+    async def _update(self, lease_id: str, act: Act) -> Answer:
+        """The update's answer; a full update queue (10 in flight) is waited for."""
+        handle = self._client.get_workflow_handle(lease_id)
+        while True:
+            try:
+                answer: Answer = await handle.execute_update(act.verb.value, act, id=act.id, result_type=Answer)
+                return answer
+            except WorkflowUpdateFailedError as error:
+                return _rejected(lease_id, act, error)
+            except RPCError as error:
+                if error.status is not RPCStatusCode.RESOURCE_EXHAUSTED:
+                    raise
+                await asyncio.sleep(BUSY_PAUSE.total_seconds())
+
+    async def _signal(self, lease_id: str, act: Act) -> Answer | None:
+        handle = self._client.get_workflow_handle(lease_id)
+        try:
+            await handle.signal(contracts.SIGNAL_ACT, act, rpc_timeout=START_WITHIN)
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return None
+            raise _unreachable(error) from error
+        log.info("act-recorded", lease_id=lease_id, verb=act.verb.value)
+        message = f"{lease_id}: your {act.verb.value} is recorded and takes effect as soon as a worker is free"
+        return Answer(True, "recorded", message, lease_id, "", act.by, recorded_only=True)
+
+    async def _same_or_taken(self, submission: Submission) -> bool:
+        try:
+            found = await self._client.get_workflow_handle(submission.lease_id).describe(rpc_timeout=START_WITHIN)
+        except RPCError as error:
+            raise _unreachable(error) from error
+        if (await found.memo()).get(contracts.MEMO_INTERACTION) != submission.interaction:
+            raise TakenError(submission.lease_id)
+        return False
+
+
+def _rejected(lease_id: str, act: Act, error: WorkflowUpdateFailedError) -> Answer:
+    cause = error.cause
+    message = cause.message if isinstance(cause, ApplicationError) else str(cause)
+    return Answer(False, "malformed", message, lease_id, "", act.by)
+
+
+def _unreachable(error: RPCError) -> UnreachableError:
+    log.warning("temporal-error", status=error.status.name, message=error.message[:200])
+    return UnreachableError(f"Temporal cannot be reached now ({error.status.name.lower().replace('_', ' ')})")

@@ -1,0 +1,101 @@
+"""Builds the workers: one per task queue, all in one process by default, so that a busy cloud never starves Slack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from activities.assessment import AssessmentActivities
+from activities.messages import MessageActivities
+from activities.provisioning import ProvisioningActivities
+from activities.record import RecordActivities
+from lessor import contracts
+from workflows.lease import LeaseWorkflow
+
+QUEUES = {
+    "lessor": contracts.TASK_QUEUE,
+    "aws": contracts.QUEUE_AWS,
+    "slack": contracts.QUEUE_SLACK,
+}
+"""The names for `--queues`, with the task queues that they stand for."""
+
+PASSED_THROUGH = (
+    "pydantic",
+    "pydantic_core",
+    "annotated_types",
+    "lessor",
+    "activities",
+    "workflows",
+    "structlog",
+    "celpy",
+)
+"""Modules that the workflow sandbox does not load again for each workflow; ours hold no state that a run could change."""
+
+
+@dataclass(frozen=True)
+class Activities:
+    """One of each, holding the ports that the entry point chose."""
+
+    record: RecordActivities
+    assessment: AssessmentActivities
+    provisioning: ProvisioningActivities
+    messages: MessageActivities
+
+
+def build_workers(
+    client: Client,
+    activities: Activities,
+    threads: ThreadPoolExecutor,
+    *,
+    queues: Iterable[str] = tuple(QUEUES),
+    max_cached_workflows: int = 1_000,
+) -> list[Worker]:
+    """Workers for the named queues. Raises ValueError for a name that is none of `QUEUES`."""
+    names = list(queues)
+    unknown = [name for name in names if name not in QUEUES]
+    if unknown:
+        raise ValueError(f"unknown queue {unknown[0]!r}; known are {', '.join(QUEUES)}")
+    return [_worker(client, name, activities, threads, max_cached_workflows) for name in names]
+
+
+def _worker(
+    client: Client, name: str, activities: Activities, threads: ThreadPoolExecutor, max_cached_workflows: int
+) -> Worker:
+    return Worker(
+        client,
+        task_queue=QUEUES[name],
+        workflows=[LeaseWorkflow] if name == "lessor" else [],
+        activities=_activities_of(name, activities),
+        activity_executor=threads,
+        workflow_runner=SandboxedWorkflowRunner(
+            restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
+        ),
+        max_cached_workflows=max_cached_workflows if name == "lessor" else 0,
+        max_concurrent_activities=100,
+        graceful_shutdown_timeout=timedelta(seconds=10),
+        max_heartbeat_throttle_interval=timedelta(seconds=10),
+    )
+
+
+def _activities_of(name: str, found: Activities) -> Sequence[object]:
+    record, work, message = found.record, found.provisioning, found.messages
+    by_queue = {
+        "lessor": [record.record, record.reserve, record.give_back, record.identify],
+        "aws": [
+            found.assessment.assess,
+            work.provision,
+            work.stop,
+            work.start,
+            work.take_down,
+            work.look,
+            work.set_end,
+        ],
+        "slack": [message.notify],
+    }
+    return by_queue[name]
