@@ -1,0 +1,76 @@
+# Everything a newcomer needs: `make demo` and `make test`. Both work with Python >= 3.11 and make alone.
+
+UV_VERSION := 0.13.9
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then command -v $$p; break; fi; done)
+PYTEST_WORKERS ?= auto
+PYTEST_ARGS ?=
+
+BOOTSTRAP := .venv-bootstrap
+BIN := .venv/bin
+# An environment that is there already keeps its Python.
+UV := UV_PYTHON_DOWNLOADS=never $(if $(wildcard $(BIN)/python),,UV_PYTHON=$(PYTHON)) $(BOOTSTRAP)/bin/uv
+LOCKED := pyproject.toml uv.lock
+
+.DEFAULT_GOAL := help
+.PHONY: help demo up test check lint types imports unit e2e bench screenshots format clean
+
+help: ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/.for-use ## Play the whole life of a GPU lease, here, in about a minute
+	@$(BIN)/lessor demo
+
+up: .venv/.for-use ## Start everything on this machine and stay: Slack, Temporal, AWS, worker, bot
+	@$(BIN)/lessor up
+
+test: check ## Lint, types, import contracts and all tests, the browser's included
+	@sh scripts/get-browser.sh
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+check: lint types imports
+
+lint: .venv/.for-tests ## Style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/.for-tests ## Static types
+	$(BIN)/mypy
+
+imports: .venv/.for-tests ## Which package may import which
+	$(BIN)/lint-imports
+
+unit: .venv/.for-tests ## All tests that need no browser
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile -m "not browser" $(PYTEST_ARGS)
+
+e2e: .venv/.for-tests ## The whole story in a browser
+	@sh scripts/get-browser.sh
+	$(BIN)/pytest tests/e2e $(PYTEST_ARGS)
+
+screenshots: e2e ## Take the pictures of the README anew
+	mkdir -p docs/images
+	cp tests/out/screenshots/*.png docs/images/
+
+bench: .venv/.for-tests ## Benchmarks against bare Temporal and bare Bolt; writes bench/out/results.json
+	$(BIN)/python -m bench
+
+format: .venv/.for-tests ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## Remove environments, caches and what tests left
+	rm -rf .venv $(BOOTSTRAP) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis tests/out bench/out dist
+
+$(BOOTSTRAP)/bin/uv:
+	@echo "Setting up uv $(UV_VERSION) in $(BOOTSTRAP) ..."
+	@sh scripts/get-uv.sh "$(PYTHON)" $(BOOTSTRAP) $(UV_VERSION)
+
+.venv/.for-use: $(LOCKED) | $(BOOTSTRAP)/bin/uv
+	@echo "Installing the locked dependencies into .venv ..."
+	@$(UV) sync --quiet --locked --inexact --extra sandbox
+	@touch $@
+
+.venv/.for-tests: $(LOCKED) | $(BOOTSTRAP)/bin/uv
+	@echo "Installing the locked dependencies and what the tests need into .venv ..."
+	@$(UV) sync --quiet --locked --all-extras --group dev
+	@touch $@ .venv/.for-use
