@@ -45,16 +45,19 @@ def staff(
     """Steps that enough people can decide, the requester and deactivated people not counted.
 
     A step with too few eligible people is opened to `fallback` as well; if that is still too few its quorum is
-    lowered to those who exist. Raises `Refused` ("nobody-can-decide") when nobody at all is left.
+    lowered to those who exist. Without any step, `fallback` decides: a step of nobody would be decided by nobody.
+    Raises `Refused` ("nobody-can-decide") when nobody at all is left.
     """
-    return tuple(_staffed(spec, members, requester, fallback) for spec in specs)
+    wanted = tuple(specs) or (StepSpec("approval", fallback),)
+    return tuple(_staffed(spec, members, requester, fallback) for spec in wanted)
 
 
 def _staffed(
     spec: StepSpec, members: Callable[[str], tuple[Person, ...]], requester: Person, fallback: tuple[str, ...]
 ) -> Step:
-    if len(eligible(spec.approvers, members, requester)) >= spec.quorum:
-        return Step(spec.name, spec.approvers, spec.quorum)
+    quorum = max(spec.quorum, 1)
+    if len(eligible(spec.approvers, members, requester)) >= quorum:
+        return Step(spec.name, spec.approvers, quorum)
     widened = (*spec.approvers, *(ref for ref in fallback if ref not in spec.approvers))
     people = eligible(widened, members, requester)
     if not people:
@@ -63,7 +66,7 @@ def _staffed(
             f"nobody but the requester could decide step '{spec.name}'; the request was kept, "
             "ask an administrator to add an approver in lessor.yaml",
         )
-    return Step(spec.name, widened, min(spec.quorum, len(people)), escalated=", ".join(fallback))
+    return Step(spec.name, widened, min(quorum, len(people)), escalated=", ".join(fallback))
 
 
 def eligible(
@@ -84,7 +87,17 @@ def current(steps: tuple[Step, ...]) -> Step | None:
 
 
 def check(steps: tuple[Step, ...], person: Person, requester_ids: frozenset[str]) -> Step:
-    """The step that `person` may decide now. Raises `Refused`: own-request, inactive, not-approver, already-voted."""
+    """The step that `person` may approve now. Raises `Refused` as `may_decide`, and already-voted."""
+    step = may_decide(steps, person, requester_ids)
+    if any(person.is_same(frozenset((vote.by, *vote.ids))) for vote in step.votes):
+        raise Refused("already-voted", f"you have approved step '{step.name}' already; it needs {step.quorum} people")
+    return step
+
+
+def may_decide(steps: tuple[Step, ...], person: Person, requester_ids: frozenset[str]) -> Step:
+    """The step that waits for `person` among others. Raises `Refused`: own-request, inactive, not-approver,
+    already-decided.
+    """
     if person.is_same(requester_ids):
         raise Refused("own-request", "this is your own request; somebody else has to decide it")
     if not person.active:
@@ -94,8 +107,6 @@ def check(steps: tuple[Step, ...], person: Person, requester_ids: frozenset[str]
         raise Refused("already-decided", "nothing is left to decide")
     if person.refs.isdisjoint(step.approvers):
         raise Refused("not-approver", f"step '{step.name}' is decided by {', '.join(step.approvers)}")
-    if any(person.is_same(frozenset((vote.by, *vote.ids))) for vote in step.votes):
-        raise Refused("already-voted", f"you have approved step '{step.name}' already; it needs {step.quorum} people")
     return step
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from lessor.domain.lease import Lease, State
@@ -40,13 +40,13 @@ class Deadline:
             Due.DELETE: "deletes after grace",
             Due.VERIFY: "looks again that nothing is left",
         }
-        return f"{what[self.due]} at {self.at:%Y-%m-%d %H:%M:%S} UTC"
+        return f"{what[self.due]} at {self.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def next_deadline(lease: Lease, now: datetime) -> Deadline | None:
     """The next thing that time alone brings; `None` while only people or activities move the lease."""
     if lease.state is State.AWAITING_APPROVAL:
-        return Deadline(Due.LAPSE, lease.requested_at + lease.terms.lapse_after)
+        return Deadline(Due.LAPSE, lease.lapses_at)
     if lease.state is State.WAITING_FOR_CAPACITY and lease.capacity:
         return Deadline(Due.RETRY_CAPACITY, lease.capacity.next_try)
     if lease.state is State.ACTIVE:
@@ -59,13 +59,20 @@ def next_deadline(lease: Lease, now: datetime) -> Deadline | None:
 
 
 def warning_distances(lease: Lease) -> tuple[timedelta, ...]:
-    """How long before the end this lease warns, longest first; only distances that fit into its length."""
-    if lease.ready_at is None or lease.ends_at is None:
+    """How long before the end this lease warns, longest first; only distances that fit since that end was set.
+
+    The longest is never shorter than the notice, as far as there is room: else the notice would outlast the end.
+    """
+    since = lease.end_set_at or lease.ready_at
+    if since is None or lease.ends_at is None:
         return ()
-    length = lease.ends_at - lease.ready_at
+    length = max(lease.ends_at - since, timedelta())
     terms = lease.terms
     chosen = terms.short_warnings if length < terms.short_lease else terms.warnings
-    return tuple(sorted((d for d in chosen if d < length), reverse=True)) or (min(terms.notice, length),)
+    fitting = {d for d in chosen if timedelta() < d < length}
+    if max(fitting, default=timedelta()) < terms.notice:
+        fitting.add(min(terms.notice, length))
+    return tuple(sorted(fitting, reverse=True))
 
 
 def ends_no_earlier_than(lease: Lease) -> datetime | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 
 class Refused(Exception):
@@ -37,3 +38,9 @@ def aware(name: str, value: object) -> None:
     """Refuse an instant without a zone: a naive time means a different moment to each reader."""
     if getattr(value, "tzinfo", None) is None:
         raise Refused("naive-time", f"{name} has no time zone: give an instant such as 2026-11-01T05:30:00+00:00")
+
+
+def instant(name: str, value: datetime) -> datetime:
+    """`value` in UTC, so that lengths are elapsed time over a clock change too. Raises `Refused` ("naive-time")."""
+    aware(name, value)
+    return value.astimezone(UTC)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from decimal import Decimal
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+from lessor.domain import billing
 from lessor.domain.approval import Step
 from lessor.domain.errors import Refused
 from lessor.domain.money import Money
@@ -14,6 +14,8 @@ from lessor.domain.policy import Decision
 from lessor.domain.quote import Quote
 from lessor.domain.request import Request
 from lessor.domain.resource import Resource
+
+Span = billing.Span
 
 
 class State(StrEnum):
@@ -40,6 +42,9 @@ FINAL = frozenset({State.DENIED, State.WITHDRAWN, State.LAPSED, State.FAILED, St
 """Nothing happens after these, and nothing is left behind."""
 
 OPEN = frozenset(State) - FINAL
+
+NOTHING_YET = frozenset({State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVED})
+"""States before anything was tried: from these a lease may become final without a look."""
 
 HOLDING = frozenset({State.PROVISIONING, State.WAITING_FOR_CAPACITY, State.APPROVED, State.ACTIVE, State.ENDING})
 """States in which the lease's GPUs count against its team's quota."""
@@ -75,15 +80,6 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Span:
-    """A stretch of billed time at one rate; `end` is `None` while it runs, `hourly` is `None` when unknown."""
-
-    start: datetime
-    end: datetime | None
-    hourly: Money | None
-
-
-@dataclass(frozen=True)
 class Warned:
     """A warning that was delivered for the end that holds now: how long before, when, and by which channel."""
 
@@ -114,7 +110,12 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Lease:
-    """All that is known of one lease. Never changed in place: transitions return a new one with the events."""
+    """All that is known of one lease. Never changed in place: transitions return a new one with the events.
+
+    `asked_at` is when people were asked to decide; `end_set_at` is since when `ends_at` holds; `end_before_restore` is
+    the end that comes back when a restore fails; `outcome` is the final state that deletion leads to; `next_try` is
+    when a warning that reached nobody, or a look for left-overs, is tried again.
+    """
 
     id: str
     request: Request
@@ -129,12 +130,15 @@ class Lease:
     decided_by: str = ""
     decided_at: datetime | None = None
     decided_reason: str = ""
+    asked_at: datetime | None = None
     approved_at: datetime | None = None
     capacity: Capacity | None = None
     resources: tuple[Resource, ...] = ()
     access: str = ""
     ready_at: datetime | None = None
     ends_at: datetime | None = None
+    end_set_at: datetime | None = None
+    end_before_restore: datetime | None = None
     warned: tuple[Warned, ...] = ()
     extensions: int = 0
     spans: tuple[Span, ...] = ()
@@ -149,6 +153,7 @@ class Lease:
     closed_at: datetime | None = None
     next_try: datetime | None = None
     outcome: State = State.CLOSED
+    cancelled_by: str = ""
     revision: int = 0
 
     @property
@@ -157,7 +162,18 @@ class Lease:
 
     @property
     def requester_ids(self) -> frozenset[str]:
-        return frozenset((self.owner, self.request.requester, *self.owner_ids))
+        return frozenset(i for i in (self.owner, self.request.requester, *self.owner_ids) if i)
+
+    @property
+    def restoring(self) -> bool:
+        """Whether a stopped lease is being started again, as its owner asked during grace."""
+        return self.state is State.PROVISIONING and self.stopped_at is not None
+
+    @property
+    def lapses_at(self) -> datetime:
+        """When an undecided request lapses: after its time to decide, or when the end it asked for has come."""
+        late = (self.asked_at or self.requested_at) + self.terms.lapse_after
+        return min(late, self.request.until) if self.request.until else late
 
     @property
     def gpus(self) -> int:
@@ -172,19 +188,20 @@ class Lease:
         """The latest end that extensions may reach; `None` before the clock has started."""
         return None if self.ready_at is None else self.ready_at + self.terms.max_total
 
+    @property
+    def allowance(self) -> timedelta:
+        """How much longer extensions may make it; zero before the clock has started and at the maximum."""
+        if self.last_end is None or self.ends_at is None:
+            return timedelta()
+        return max(self.last_end - self.ends_at, timedelta())
+
     def hours(self, now: datetime) -> timedelta:
         """The billed time so far."""
-        return sum(((span.end or now) - span.start for span in self.spans), timedelta())
+        return billing.elapsed(self.spans, now)
 
     def cost(self, now: datetime) -> Money | None:
         """The compute cost so far, rounded once; `None` when any part of it has an unknown price."""
-        total: Money | None = None
-        for span in self.spans:
-            if span.hourly is None:
-                return None
-            part = span.hourly.for_time((span.end or now) - span.start)
-            total = part if total is None else total + part
-        return (total or Money(Decimal(0), self._currency())).rounded()
+        return billing.cost(self.spans, now, self._currency())
 
     def _currency(self) -> str:
         hourly = self.quote.offer.hourly if self.quote else None
@@ -207,14 +224,25 @@ def changed(lease: Lease, event: Event, **fields: object) -> Change:
 def require_state(lease: Lease, *allowed: State) -> None:
     """Raise `Refused` ("wrong-state") unless the lease is in one of `allowed`; the message says what it is instead."""
     if lease.state not in allowed:
-        wanted = " or ".join(s.value for s in allowed)
+        wanted = " or ".join(_words(s) for s in allowed)
         raise Refused("wrong-state", f"{lease.id} is {describe(lease)}; this needs a lease that is {wanted}")
 
 
 def describe(lease: Lease) -> str:
     """The state in words for a sentence, with who decided and when where that is what the person needs to know."""
     if lease.state is State.LAPSED and lease.closed_at:
-        return f"expired at {lease.closed_at:%Y-%m-%d %H:%M} UTC without a decision"
+        return f"expired at {minute(lease.closed_at)} without a decision"
+    if lease.final and lease.cancelled_by and lease.closed_at:
+        return f"cancelled by {lease.cancelled_by} at {minute(lease.closed_at)}"
     if lease.state in (State.DENIED, State.WITHDRAWN) and lease.decided_at:
-        return f"{lease.state.value} by {lease.decided_by} at {lease.decided_at:%Y-%m-%d %H:%M} UTC"
-    return lease.state.value.replace("-", " ")
+        return f"{lease.state.value} by {lease.decided_by} at {minute(lease.decided_at)}"
+    return _words(lease.state)
+
+
+def minute(at: datetime) -> str:
+    """An instant in a sentence: `2026-11-01 05:30 UTC`."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _words(state: State) -> str:
+    return state.value.replace("-", " ")

@@ -6,12 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
+from functools import total_ordering
 
-MINOR_DIGITS = {"BHD": 3, "CLP": 0, "ISK": 0, "JPY": 0, "KRW": 0, "KWD": 3, "OMR": 3, "TND": 3, "VND": 0}
+_NONE = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
+_THREE = "BHD IQD JOD KWD LYD OMR TND"
+_FOUR = "CLF UYW"
+MINOR_DIGITS = {code: digits for digits, codes in ((0, _NONE), (3, _THREE), (4, _FOUR)) for code in codes.split()}
 """Digits after the point by currency where they are not two; source: ISO 4217."""
 
 
-@dataclass(frozen=True, order=True)
+@total_ordering
+@dataclass(frozen=True)
 class Money:
     """An exact amount in one currency; `amount` keeps all its digits until `rounded`."""
 
@@ -21,6 +27,12 @@ class Money:
     def __post_init__(self) -> None:
         if not isinstance(self.amount, Decimal):
             raise TypeError(f"money needs a Decimal, got {type(self.amount).__name__}")
+        if not self.amount.is_finite():
+            raise ValueError(f"money needs a number, got {self.amount}")
+
+    def __lt__(self, other: Money) -> bool:
+        self._same_currency(other)
+        return self.amount < other.amount
 
     def __add__(self, other: Money) -> Money:
         self._same_currency(other)
@@ -40,8 +52,8 @@ class Money:
 
     def rounded(self) -> Money:
         """Rounded half to even, to the digits that the currency has."""
-        digits = MINOR_DIGITS.get(self.currency, 2)
-        return Money(self.amount.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN), self.currency)
+        rounded = self.amount.quantize(self._unit, ROUND_HALF_EVEN)
+        return Money(rounded if rounded else abs(rounded), self.currency)
 
     def split(self, weights: Sequence[Decimal | int]) -> tuple[Money, ...]:
         """Shares by weight, in the given order, that add up to the rounded total exactly.
@@ -49,17 +61,28 @@ class Money:
         The units lost by rounding down go to the largest remainders, earlier ones first. Raises ValueError
         when there is no positive weight.
         """
-        total_weight = sum(weights, Decimal(0))
-        if total_weight <= 0 or min(weights) < 0:
+        if not any(weights) or min(weights) < 0:
             raise ValueError("split needs weights of at least 0, and one above 0")
-        unit = Decimal(1).scaleb(-MINOR_DIGITS.get(self.currency, 2))
-        units = int(self.rounded().amount / unit)
-        exact = [Decimal(units) * w / total_weight for w in weights]
-        floors = [int(e // 1) for e in exact]
-        order = sorted(range(len(exact)), key=lambda i: (floors[i] - exact[i], i))
-        for i in order[: units - sum(floors)]:
-            floors[i] += 1
-        return tuple(Money(f * unit, self.currency) for f in floors)
+        units = int(self.rounded().amount / self._unit)
+        parts = [Fraction(w) for w in weights]
+        exact = [abs(units) * part / sum(parts) for part in parts]
+        shares = [e // 1 for e in exact]
+        order = sorted(range(len(exact)), key=lambda i: (shares[i] - exact[i], i))
+        for i in order[: abs(units) - sum(shares)]:
+            shares[i] += 1
+        sign = -1 if units < 0 else 1
+        return tuple(Money(sign * share * self._unit, self.currency) for share in shares)
+
+    @property
+    def exact(self) -> str:
+        """All its digits, for the record and for rates: `0.526 USD`, never fewer digits than the currency has."""
+        digits = max(-int(self._unit.as_tuple().exponent), -int(self.amount.normalize().as_tuple().exponent))
+        return f"{self.amount:,.{digits}f} {self.currency}"
+
+    @property
+    def _unit(self) -> Decimal:
+        """The smallest amount that the currency has."""
+        return Decimal(1).scaleb(-MINOR_DIGITS.get(self.currency, 2))
 
     def _same_currency(self, other: Money) -> None:
         if self.currency != other.currency:

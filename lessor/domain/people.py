@@ -9,9 +9,10 @@ from dataclasses import dataclass
 class Person:
     """One human being.
 
-    `id` is the primary Slack user id; `ids` are all ids of the same person (U- and W-forms, e-mail aliases), `id`
-    among them. `teams` are the team keys that the person belongs to, `leads` the teams they lead, `groups` the
-    approver groups of the configuration. `tz` is an IANA zone name.
+    `id` is the primary Slack user id; `ids` are all ids of the same person (U- and W-forms, e-mail aliases); `email`
+    counts as one of them. Ids are compared without regard to case, and an empty one is nobody's. `teams` are the team
+    keys that the person belongs to, `leads` the teams they lead, `groups` the approver groups of the configuration.
+    `tz` is an IANA zone name.
     """
 
     id: str
@@ -27,7 +28,7 @@ class Person:
 
     @property
     def all_ids(self) -> frozenset[str]:
-        return frozenset((self.id, *self.ids))
+        return frozenset(i for i in (self.id, *self.ids, self.email.lower()) if i)
 
     @property
     def refs(self) -> frozenset[str]:
@@ -37,4 +38,5 @@ class Person:
         return frozenset(refs | {"admins"} if self.admin else refs)
 
     def is_same(self, ids: frozenset[str]) -> bool:
-        return not self.all_ids.isdisjoint(ids)
+        mine = {i.casefold() for i in self.all_ids}
+        return not mine.isdisjoint(i.casefold() for i in ids)

@@ -72,8 +72,10 @@ def decide(policy: Policy, matches: Matches, *, price_known: bool) -> Decision:
     if denials:
         return Decision(Outcome.DENY, _reasons(denials), policy_version=policy.version)
     required = [rule for rule, holds in found if holds and rule.outcome is Outcome.REQUIRE]
-    unknown = [rule for rule, holds in found if holds is None and rule.outcome is not Outcome.APPROVE]
+    unknown = sorted((rule for rule, holds in found if holds is None), key=_order)
     approved = [rule for rule, holds in found if holds and rule.outcome is Outcome.APPROVE]
+    if approved:
+        unknown = [rule for rule in unknown if rule.outcome is not Outcome.APPROVE]
     reasons = [*_reasons(required)]
     reasons += [Reason(rule.name, f"cannot be judged, a fact is unknown: {rule.when}") for rule in unknown]
     if not price_known:
@@ -87,14 +89,23 @@ def decide(policy: Policy, matches: Matches, *, price_known: bool) -> Decision:
 
 
 def _reasons(rules: Iterable[Rule]) -> tuple[Reason, ...]:
-    return tuple(Reason(rule.name, rule.reason or rule.when) for rule in sorted(rules, key=lambda r: r.name))
+    return tuple(Reason(rule.name, rule.reason or rule.when) for rule in sorted(rules, key=_order))
+
+
+def _order(rule: Rule) -> tuple[str, str, str]:
+    return (rule.name, rule.reason, rule.when)
 
 
 def _united(groups: Iterable[tuple[StepSpec, ...]]) -> tuple[StepSpec, ...]:
-    """One step per name and set of approvers, with the largest quorum that any rule asks for."""
-    united: dict[tuple[str, tuple[str, ...]], StepSpec] = {}
-    for step in (s for group in groups for s in group):
-        key = (step.name, tuple(sorted(step.approvers)))
-        if key not in united or step.quorum > united[key].quorum:
-            united[key] = step
-    return tuple(sorted(united.values(), key=lambda s: s.name))
+    """One step per name and set of approvers, with the largest quorum that any rule asks for.
+
+    Steps keep the order that they have inside their rules: one that any rule puts later comes later.
+    """
+    united: dict[tuple[str, tuple[str, ...]], tuple[int, int]] = {}
+    for group in groups:
+        for place, step in enumerate(group):
+            key = (step.name, tuple(sorted(set(step.approvers))))
+            rank, quorum = united.get(key, (0, 0))
+            united[key] = (max(rank, place), max(quorum, step.quorum))
+    ordered = sorted(united.items(), key=lambda item: (item[1][0], item[0]))
+    return tuple(StepSpec(name, approvers, quorum) for (name, approvers), (_, quorum) in ordered)

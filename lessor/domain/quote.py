@@ -49,8 +49,8 @@ class Quote:
 
     @property
     def judged_hourly(self) -> Money | None:
-        """The price that approval limits apply to: on-demand even for spot, since spot prices move."""
-        return self.offer.on_demand_hourly or self.offer.hourly
+        """The price that approval limits apply to: on-demand for spot, since spot prices move; unknown if that is."""
+        return self.offer.on_demand_hourly if self.offer.market is Market.SPOT else self.offer.hourly
 
     def total(self, length: timedelta) -> Money | None:
         """What `length` costs at today's price; `None` when the price is unknown."""

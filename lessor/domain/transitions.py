@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from decimal import Decimal
 
 from lessor.domain import approval
 from lessor.domain.errors import Refused
-from lessor.domain.lease import FINAL, Change, Event, Lease, State, Terms, changed, require_state
+from lessor.domain.lease import FINAL, NOTHING_YET, Change, Event, Lease, State, Terms, changed, minute, require_state
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome
 from lessor.domain.quote import Quote
-from lessor.domain.request import Request
+from lessor.domain.request import Request, spell
+from lessor.domain.takedown import deleting
 
 BEFORE_USE = (
     State.REQUESTED,
@@ -43,7 +45,7 @@ def assess(
     common = {"quote": quote, "decision": decision, "owner_ids": tuple(sorted(owner.all_ids))}
     reasons = "; ".join(f"{r.rule}: {r.text}" for r in decision.reasons)
     data = {"outcome": decision.outcome.value, "reasons": reasons, "policy": decision.policy_version}
-    data |= {"offer": quote.offer.instance_type, "hourly": str(quote.offer.hourly or "unknown")}
+    data |= {"offer": quote.offer.instance_type, "hourly": _rate(quote)}
     data |= {"price_list": quote.price_list}
     assessed = Event("assessed", now, "policy", data)
     if decision.outcome is Outcome.DENY:
@@ -52,11 +54,12 @@ def assess(
     if decision.outcome is Outcome.APPROVE:
         change = changed(lease, assessed, **common)
         return _then(change, _approved(change.lease, "policy", reasons, now))
-    return changed(lease, assessed, state=State.AWAITING_APPROVAL, steps=steps, **common)
+    return changed(lease, assessed, state=State.AWAITING_APPROVAL, steps=steps, asked_at=now, **common)
 
 
 def deny_by_policy(lease: Lease, reason: str, now: datetime) -> Change:
     """Denied by a rule, a full quota or an impossible request, with the reason that the requester reads."""
+    require_state(lease, *(s for s in State if s in NOTHING_YET))
     return _denied(lease, "policy", reason, now)
 
 
@@ -64,11 +67,15 @@ def approve(lease: Lease, person: Person, now: datetime, note: str = "") -> Chan
     """One approval. The lease is approved when the last step has its quorum.
 
     Raises `Refused`: already-decided (names who and when), own-request, not-approver, already-voted, inactive,
-    wrong-state.
+    wrong-state, end-passed.
     """
     _refuse_if_decided(lease)
     require_state(lease, State.AWAITING_APPROVAL)
     step = approval.check(lease.steps, person, lease.requester_ids)
+    if lease.request.until is not None and lease.request.until <= now:
+        raise Refused(
+            "end-passed", f"the end asked for, {minute(lease.request.until)}, has passed; ask for a new lease"
+        )
     steps = approval.vote(lease.steps, step, person, now, note)
     voted = Event("approval-given", now, person.id, {"step": step.name, "note": note})
     change = changed(lease, voted, steps=steps)
@@ -78,32 +85,67 @@ def approve(lease: Lease, person: Person, now: datetime, note: str = "") -> Chan
 
 
 def deny(lease: Lease, person: Person, reason: str, now: datetime) -> Change:
-    """Denied by one of those who may decide; a reason is needed. Raises `Refused` as `approve`, and no-reason."""
+    """Denied by one of those who may decide, also after their own approval while others are still asked.
+
+    A reason is needed. Raises `Refused`: already-decided, own-request, not-approver, inactive, wrong-state, no-reason.
+    """
     _refuse_if_decided(lease)
     require_state(lease, State.AWAITING_APPROVAL)
-    approval.check(lease.steps, person, lease.requester_ids)
+    approval.may_decide(lease.steps, person, lease.requester_ids)
     if not reason.strip():
         raise Refused("no-reason", "say why: the requester reads the reason")
     return _denied(lease, person.id, reason.strip(), now)
 
 
 def withdraw(lease: Lease, by: str, now: datetime) -> Change:
-    """The requester takes the request back before it is usable; what may exist already is undone first."""
+    """The requester takes the request back before it is usable; what may exist already is undone first.
+
+    Taking back the wish to have a stopped lease again stops it again and gives it a new grace; nothing is deleted.
+    """
     require_state(lease, *BEFORE_USE)
     if by not in lease.requester_ids:
         raise Refused("not-owner", "only the requester can withdraw this request")
-    decided = {"decided_by": by, "decided_at": now}
-    if lease.state is State.PROVISIONING:
-        event = Event("withdraw-asked", now, by, {})
-        return changed(lease, event, state=State.DELETING, outcome=State.WITHDRAWN, deleting_at=now, **decided)
-    return changed(lease, Event("withdrawn", now, by, {}), state=State.WITHDRAWN, closed_at=now, **decided)
+    if lease.restoring:
+        back = {"ends_at": lease.end_before_restore, "end_before_restore": None, "ending_reason": "restore withdrawn"}
+        return changed(lease, Event("restore-withdrawn", now, by, {}), state=State.ENDING, **back)
+    decided = {
+        "decided_by": by,
+        "decided_at": now,
+        "decided_reason": "withdrawn",
+        "ending_reason": f"withdrawn by {by}",
+    }
+    if lease.state in NOTHING_YET:
+        return changed(lease, Event("withdrawn", now, by, {}), state=State.WITHDRAWN, closed_at=now, **decided)
+    return deleting(lease, Event("withdraw-asked", now, by, {}), now, outcome=State.WITHDRAWN, **decided)
 
 
 def lapse(lease: Lease, now: datetime) -> Change:
-    """Nobody decided in time. Nothing is approved by silence."""
+    """Nobody decided in time. Nothing is approved by silence. Raises `Refused` ("not-due") before that."""
     require_state(lease, State.AWAITING_APPROVAL)
-    waited = Event("lapsed", now, "lessor", {"deadline": (lease.requested_at + lease.terms.lapse_after).isoformat()})
-    return changed(lease, waited, state=State.LAPSED, closed_at=now)
+    if now < lease.lapses_at:
+        raise Refused("not-due", f"{lease.id} can be decided until {minute(lease.lapses_at)}")
+    lapsed = Event("lapsed", now, "lessor", {"deadline": lease.lapses_at.isoformat()})
+    return changed(lease, lapsed, state=State.LAPSED, closed_at=now)
+
+
+def requote(
+    lease: Lease, quote: Quote, steps: tuple[approval.Step, ...], now: datetime, tolerance: Decimal = Decimal("0.10")
+) -> Change:
+    """The price just before provisioning: the request goes back to people when it has risen by more than `tolerance`.
+
+    `steps` are those who decide again. A price that was known and is not any more is a rise as well (law 1); a price
+    that was approved as unknown stays approved. Otherwise nothing changes: what was approved stays on record.
+    """
+    require_state(lease, State.APPROVED)
+    before = lease.quote.judged_hourly if lease.quote else None
+    after = quote.judged_hourly
+    if before is None or (after is not None and after <= before * (1 + tolerance)):
+        return Change(lease, ())
+    data = {"from": before.exact, "to": after.exact if after else "unknown", "price_list": quote.price_list}
+    back = {"quote": quote, "steps": steps, "asked_at": now, "approved_at": None}
+    undecided = {"decided_by": "", "decided_at": None, "decided_reason": ""}
+    event = Event("price-rose", now, "policy", data)
+    return changed(lease, event, state=State.AWAITING_APPROVAL, **back, **undecided)
 
 
 def refused_attempt(lease: Lease, by: str, verb: str, refusal: Refused, now: datetime) -> Change:
@@ -113,14 +155,17 @@ def refused_attempt(lease: Lease, by: str, verb: str, refusal: Refused, now: dat
 
 def _refuse_if_decided(lease: Lease) -> None:
     if lease.decided_at and lease.state is not State.AWAITING_APPROVAL:
-        verb = (
-            "denied" if lease.state is State.DENIED else "withdrawn" if lease.state is State.WITHDRAWN else "approved"
-        )
         raise Refused(
-            "already-decided", f"already {verb} by {lease.decided_by} at {lease.decided_at:%Y-%m-%d %H:%M} UTC"
+            "already-decided", f"already {_verdict(lease)} by {lease.decided_by} at {minute(lease.decided_at)}"
         )
     if lease.state in FINAL:
         require_state(lease, State.AWAITING_APPROVAL)
+
+
+def _verdict(lease: Lease) -> str:
+    if State.WITHDRAWN in (lease.state, lease.outcome):
+        return "cancelled" if lease.cancelled_by else "withdrawn"
+    return "denied" if lease.state is State.DENIED else "approved"
 
 
 def _approved(lease: Lease, by: str, why: str, now: datetime) -> Change:
@@ -152,4 +197,10 @@ def _then(first: Change, second: Change) -> Change:
 
 
 def _wanted_end(request: Request) -> str:
-    return request.until.isoformat() if request.until else f"{request.duration} after it is ready"
+    if request.until is not None:
+        return request.until.isoformat()
+    return f"{spell(request.duration or timedelta())} after it is ready"
+
+
+def _rate(quote: Quote) -> str:
+    return quote.offer.hourly.exact if quote.offer.hourly else "unknown"

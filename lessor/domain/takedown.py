@@ -1,0 +1,149 @@
+"""How a lease comes to its proven end: lost, cancelled, deleted, looked at until nothing is left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from lessor.domain import billing
+from lessor.domain.errors import Refused, instant
+from lessor.domain.lease import NOTHING_YET, OPEN, Change, Event, Lease, State, changed, minute, require_state
+from lessor.domain.money import Money
+from lessor.domain.resource import Condition, Kind, Resource, Sighting
+
+COMPUTE = frozenset({Kind.INSTANCE, Kind.WORKLOAD, Kind.MACHINE})
+"""Kinds that are billed by the hour and that a lease cannot be used without."""
+
+BILLED = frozenset({Condition.PENDING, Condition.RUNNING, Condition.UNKNOWN})
+
+SETTLING = timedelta(minutes=10)
+"""How long a fresh resource may be missing from a look before its absence means anything (case C08)."""
+
+
+def start_deleting(lease: Lease, now: datetime, reason: str = "") -> Change:
+    """From here on the resources are taken down; only a clean look closes the lease.
+
+    Raises `Refused`: wrong-state (a lease in use ends first, so that its owner was warned), not-due (grace runs).
+    """
+    require_state(lease, State.ENDING, State.STOPPED)
+    if lease.state is State.STOPPED and lease.stopped_at and now < lease.stopped_at + lease.terms.grace:
+        raise Refused("not-due", f"{lease.id} is kept until {minute(lease.stopped_at + lease.terms.grace)}")
+    why = reason or lease.ending_reason
+    return deleting(lease, Event("deleting", now, "lessor", {"why": why}), now, ending_reason=why)
+
+
+def deleting(lease: Lease, event: Event, now: datetime, **fields: object) -> Change:
+    """`lease` in `deleting`, with nothing left over from earlier waits, retries or looks."""
+    fresh: dict[str, object] = {"deleting_at": now, "next_try": None, "clean_passes": 0, "left": ()}
+    return changed(lease, event, state=State.DELETING, **(fresh | fields))
+
+
+def lost(lease: Lease, reason: str, seen_at: datetime, now: datetime, *, gone: bool = True) -> Change:
+    """The provider or somebody outside took the resource away: the bill ended at `seen_at`.
+
+    What is `gone` is cleaned up after. What was only stopped goes to grace, since its data is still there.
+    """
+    require_state(lease, State.ACTIVE, State.ENDING, *((State.STOPPED,) if gone else ()))
+    ended_at = min(instant("seen_at", seen_at), now)
+    event = Event("interrupted", now, "lessor", {"reason": reason, "at": ended_at.isoformat()})
+    fields = {"ending_reason": f"interrupted: {reason}", "spans": billing.ended(lease.spans, ended_at)}
+    if gone:
+        return deleting(lease, event, now, **fields)
+    return changed(lease, event, state=State.STOPPED, stopped_at=now, next_try=None, **fields)
+
+
+def observed(lease: Lease, sighting: Sighting, reason: str, seen_at: datetime, now: datetime) -> Change:
+    """Judge a second look at a lease in use that was reported gone or stopped (law 2).
+
+    Nothing changes unless the look was complete and none of the lease's compute can still be running. A lease with
+    some of several machines left goes on: its owner decides.
+    """
+    known = [r for r in lease.resources if r.kind in COMPUTE]
+    if lease.state is not State.ACTIVE or not sighting.complete or not known:
+        return Change(lease, ())
+    seen = {r.ref: r for r in sighting.resources}
+    settled = lease.ready_at is not None and now - lease.ready_at >= SETTLING
+    absent = Condition.GONE if settled else Condition.UNKNOWN
+    conditions = {seen[r.ref].condition if r.ref in seen else absent for r in known}
+    if conditions <= {Condition.GONE, Condition.DELETING}:
+        return lost(lease, reason, seen_at, now)
+    if conditions <= {Condition.GONE, Condition.DELETING, Condition.STOPPED}:
+        return lost(lease, reason, seen_at, now, gone=False)
+    return Change(lease, ())
+
+
+def cancel(lease: Lease, by: str, now: datetime, reason: str = "") -> Change:
+    """An operator's order to end the lease, in any state that is not final; what may exist is taken down first.
+
+    While it is already taken down only the order is put on record: nothing cuts a clean-up short.
+    """
+    require_state(lease, *(s for s in State if s in OPEN))
+    event = Event("cancelled", now, by, {"reason": reason, "state": lease.state.value})
+    why = f"cancelled by {by}" + (f": {reason}" if reason else "")
+    if lease.state in NOTHING_YET:
+        decided = {"decided_by": by, "decided_at": now, "decided_reason": why}
+        fields = {"ending_reason": why, "cancelled_by": by, "closed_at": now, **decided}
+        return changed(lease, event, state=State.WITHDRAWN, **fields)
+    if lease.state in (State.DELETING, State.BLOCKED):
+        return changed(lease, event)
+    outcome = State.CLOSED if lease.ready_at else State.WITHDRAWN
+    return deleting(lease, event, now, ending_reason=why, cancelled_by=by, outcome=outcome)
+
+
+def launched_late(
+    lease: Lease, resources: tuple[Resource, ...], launched_at: datetime, hourly: Money | None, now: datetime
+) -> Change:
+    """It came into being although the lease had been taken back or failed: it is billed and looked for until gone."""
+    require_state(lease, State.DELETING, State.BLOCKED)
+    event = Event("launched-late", now, "lessor", {"resources": ", ".join(r.ref for r in resources)})
+    spans = billing.opened(lease.spans, instant("launched_at", launched_at), hourly)
+    return changed(lease, event, resources=(*lease.resources, *resources), spans=spans, clean_passes=0, next_try=None)
+
+
+def looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
+    """One look for left-overs. Enough clean looks in a row close the lease; too long without one blocks it.
+
+    The compute bill ends when a complete look shows that nothing is running, whatever else is still left.
+    """
+    require_state(lease, State.DELETING, State.BLOCKED)
+    if sighting.complete and not any(r.kind in COMPUTE and r.condition in BILLED for r in sighting.resources):
+        lease = replace(lease, spans=billing.ended(lease.spans, now))
+    left = tuple(r.ref for r in sighting.left if not _kept(lease, r))
+    if sighting.complete and not left:
+        return _clean_look(lease, sighting, now)
+    left = left or (f"unknown: {sighting.problem}",)
+    late = lease.deleting_at is not None and now - lease.deleting_at >= lease.terms.cleanup_limit
+    pause = lease.terms.blocked_retry if late else lease.terms.verify_interval
+    fields: dict[str, object] = {"clean_passes": 0, "left": left, "next_try": now + pause}
+    if late and lease.state is not State.BLOCKED:
+        event = Event("blocked", now, "lessor", {"left": ", ".join(left), "problem": sighting.problem})
+        return changed(lease, event, state=State.BLOCKED, problem=sighting.problem, **fields)
+    return Change(replace(lease, **fields), ())  # type: ignore[arg-type]
+
+
+def _clean_look(lease: Lease, sighting: Sighting, now: datetime) -> Change:
+    passes = lease.clean_passes + 1
+    if passes < lease.terms.verify_passes:
+        waiting = replace(lease, clean_passes=passes, left=(), next_try=now + lease.terms.verify_interval)
+        return Change(waiting, ())
+    everything = {r.ref: r for r in (*lease.resources, *sighting.resources)}
+    seen = {r.ref for r in sighting.resources}
+    ends = [f"{ref} {'gone' if ref in seen else 'absent'}" for ref, r in everything.items() if not _kept(lease, r)]
+    proof = f"{passes} clean looks, the last at {sighting.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC: "
+    proof += ", ".join(ends) or "nothing carries the lease's tag"
+    kept = ", ".join(r.id for r in everything.values() if _kept(lease, r))
+    return changed(
+        lease,
+        Event(lease.outcome.value, now, "lessor", {"proof": proof, "kept": kept, "reason": lease.ending_reason}),
+        state=lease.outcome,
+        proof=proof,
+        closed_at=now,
+        left=(),
+        next_try=None,
+        spans=billing.ended(lease.spans, now),
+    )
+
+
+def _kept(lease: Lease, resource: Resource) -> bool:
+    """A snapshot that the requester asked for stays by intention; any other one is a left-over."""
+    return resource.kind is Kind.SNAPSHOT and lease.request.snapshot and resource.condition is not Condition.GONE
