@@ -265,14 +265,6 @@ class LedgerUnavailableError(Exception):
     """The database cannot be reached or is locked; nothing was stored by this call."""
 
 
-class LeaseIdTakenError(Exception):
-    """Another interaction has this lease id: nothing was stored; salt the id and accept again."""
-
-    def __init__(self, lease_id: str) -> None:
-        super().__init__(f"{lease_id} belongs to another request; nothing was stored, try the next salt")
-        self.lease_id = lease_id
-
-
 class Watch(Protocol):
     """Reads many leases' resources at once, for the sweep over a place."""
 

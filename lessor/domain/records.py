@@ -23,13 +23,20 @@ class Submission:
 
 @dataclass(frozen=True)
 class StoredEvent:
-    """An event with its place in the chain: `seq` has no gaps, `hash` covers everything and the previous hash."""
+    """An event with its place in the chain: `seq` has no gaps, `hash` covers everything and the previous hash.
+
+    `revision` and `position` are the lease's revision and the event's place in it; `snapshot_hash` is the digest of the
+    lease as it was recorded together with the event.
+    """
 
     seq: int
     lease_id: str
     event: Event
     prev_hash: str
     hash: str
+    revision: int = 0
+    position: int = 0
+    snapshot_hash: str = ""
 
 
 @dataclass(frozen=True)

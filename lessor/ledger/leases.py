@@ -1,0 +1,127 @@
+"""Leases as they stand now, written together with what happened to them: the snapshot to read, the chain to prove."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, bindparam, select, update
+
+from lessor.domain.lease import Event, Lease
+from lessor.domain.records import LeaseQuery
+from lessor.ledger.book import Book
+from lessor.ledger.chain import Entry, canonical, entry_hash
+from lessor.ledger.models import EVENTS, HEAD, LEASES
+from lessor.ledger.snapshots import LEASE, UnreadableSnapshotError, digest, in_utc
+from lessor.ports import LedgerUnavailableError
+
+log = logging.getLogger(__name__)
+
+_HEAD = select(HEAD.c.entries, HEAD.c.hash).with_for_update()
+_MOVE_HEAD = update(HEAD).values(entries=bindparam("new_entries"), hash=bindparam("new_hash"))
+_ADD_EVENT = EVENTS.insert()
+_RECORDED = select(EVENTS.c.position).where(
+    EVENTS.c.lease_id == bindparam("lease"), EVENTS.c.revision == bindparam("rev")
+)
+_ONE = select(LEASES.c.snapshot).where(LEASES.c.id == bindparam("lease"))
+
+
+class SqlLeaseBook(Book):
+    """The leases of `ports.LeaseBook` in SQL."""
+
+    def record(self, lease: Lease, events: Sequence[Event]) -> None:
+        """Append the events and store the lease in one transaction; a repetition changes nothing.
+
+        Raises `ValueError` without events: a lease that changed without a trace would break the audit.
+        """
+        if not events:
+            raise ValueError(f"{lease.id}: a lease is recorded together with at least one event")
+        snapshot = LEASE.dump(lease)
+        with self._db.write() as connection:
+            connection.execute(self._store, columns(lease, snapshot))
+            head = connection.execute(_HEAD).one_or_none()
+            if head is None:
+                raise LedgerUnavailableError("the head of the ledger's chain is missing; run `lessor audit verify`")
+            there = set(connection.scalars(_RECORDED, {"lease": lease.id, "rev": lease.revision}))
+            new = [(position, event) for position, event in enumerate(events) if position not in there]
+            if new:
+                _append(connection, _chained(lease, new, digest(snapshot), head))
+
+    def lease(self, lease_id: str) -> Lease | None:
+        """The latest recorded revision. Raises `UnreadableSnapshotError` rather than let it pass for unknown."""
+        with self._db.read() as connection:
+            snapshot = connection.scalar(_ONE, {"lease": lease_id})
+        return None if snapshot is None else LEASE.load(snapshot)
+
+    def leases(self, query: LeaseQuery) -> tuple[Lease, ...]:
+        """A page in order of id. A snapshot that cannot be read is left out and logged; the page is filled up."""
+        found: list[Lease] = []
+        after = query.after
+        while (room := query.limit - len(found)) > 0:
+            with self._db.read() as connection:
+                rows = connection.execute(_matching(query).where(LEASES.c.id > after).limit(room)).all()
+            found += _readable(rows)
+            if len(rows) < room:
+                break
+            after = rows[-1].id
+        return tuple(found)
+
+    @cached_property
+    def _store(self) -> Any:
+        insert = self._db.insert(LEASES)
+        new = {c.name: insert.excluded[c.name] for c in LEASES.c if c.name != "id"}
+        later = LEASES.c.revision < insert.excluded.revision
+        return insert.on_conflict_do_update(index_elements=[LEASES.c.id], set_=new, where=later)
+
+
+def columns(lease: Lease, snapshot: str) -> dict[str, object]:
+    """The row of a lease: its snapshot, and the copies that are searched by."""
+    return {
+        "id": lease.id,
+        "revision": lease.revision,
+        "state": lease.state.value,
+        "owner": lease.owner,
+        "team": lease.request.team,
+        "provider": lease.request.place.provider,
+        "ends_at": lease.ends_at,
+        "snapshot": snapshot,
+    }
+
+
+def _chained(
+    lease: Lease, events: list[tuple[int, Event]], fingerprint: str, head: tuple[int, str]
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    seq, last = head
+    for position, event in events:
+        seq += 1
+        row: dict[str, Any] = {"seq": seq, "lease_id": lease.id, "revision": lease.revision, "position": position}
+        row |= {"type": event.type, "at": in_utc(event.at), "actor": event.actor, "data": canonical(event.data)}
+        row |= {"snapshot_hash": fingerprint, "prev_hash": last}
+        last = entry_hash(Entry(**row))
+        rows.append(row | {"hash": last})
+    return rows
+
+
+def _append(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    connection.execute(_ADD_EVENT, rows)
+    connection.execute(_MOVE_HEAD, {"new_entries": rows[-1]["seq"], "new_hash": rows[-1]["hash"]})
+
+
+def _matching(query: LeaseQuery) -> Select[Any]:
+    statement = select(LEASES.c.id, LEASES.c.snapshot).order_by(LEASES.c.id)
+    filters = ((LEASES.c.owner, query.owner_ids), (LEASES.c.team, query.teams), (LEASES.c.state, query.states))
+    for column, wanted in filters:
+        if wanted:
+            statement = statement.where(column.in_(wanted))
+    return statement
+
+
+def _readable(rows: Sequence[Row[Any]]) -> Iterator[Lease]:
+    for row in rows:
+        try:
+            yield LEASE.load(row.snapshot)
+        except UnreadableSnapshotError as error:
+            log.error("%s is left out of a list: %s", row.id, error)

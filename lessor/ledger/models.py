@@ -1,0 +1,170 @@
+"""The tables of the ledger. What a row means is said here once; how it is written and read is in the books.
+
+Whole values (a lease, a request, a place) are JSON text, made in `snapshots`; what is searched by has its own column.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.types import TypeEngine
+
+from lessor.ledger.columns import Instant
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class Base(DeclarativeBase):
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map: ClassVar[dict[type, TypeEngine[Any]]] = {str: Text(), datetime: Instant()}
+
+
+class LeaseRow(Base):
+    """The latest recorded revision of a lease: `snapshot` is the whole of it, the other columns are copies."""
+
+    __tablename__ = "leases"
+    __table_args__ = (Index(None, "owner"), Index(None, "team"), Index(None, "state"), Index(None, "ends_at"))
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    revision: Mapped[int]
+    state: Mapped[str]
+    owner: Mapped[str]
+    team: Mapped[str]
+    provider: Mapped[str]
+    ends_at: Mapped[datetime | None]
+    snapshot: Mapped[str]
+
+
+class EventRow(Base):
+    """One entry of the chain. `snapshot_hash` is the digest of the lease's snapshot recorded together with it."""
+
+    __tablename__ = "events"
+    __table_args__ = (UniqueConstraint("lease_id", "revision", "position"),)
+
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    lease_id: Mapped[str] = mapped_column(ForeignKey("leases.id"))
+    revision: Mapped[int]
+    position: Mapped[int]
+    type: Mapped[str]
+    at: Mapped[datetime]
+    actor: Mapped[str]
+    data: Mapped[str]
+    snapshot_hash: Mapped[str]
+    prev_hash: Mapped[str]
+    hash: Mapped[str]
+
+
+class HeadRow(Base):
+    """The one row that says how many entries the chain has and the hash of the last. Locked by whoever appends."""
+
+    __tablename__ = "chain_head"
+    __table_args__ = (CheckConstraint("id = 1", "single"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    entries: Mapped[int] = mapped_column(BigInteger)
+    hash: Mapped[str]
+
+
+class SubmissionRow(Base):
+    """A request as it was accepted. Both keys are unique: one interaction, one lease."""
+
+    __tablename__ = "submissions"
+    __table_args__ = (UniqueConstraint("lease_id"), Index(None, "started"))
+
+    interaction: Mapped[str] = mapped_column(primary_key=True)
+    lease_id: Mapped[str]
+    request: Mapped[str]
+    at: Mapped[datetime]
+    started: Mapped[bool]
+
+
+class TeamRow(Base):
+    """A team whose reservations are counted; locked by whoever reserves for it."""
+
+    __tablename__ = "quota_teams"
+
+    team: Mapped[str] = mapped_column(primary_key=True)
+
+
+class ReservationRow(Base):
+    """GPUs that one lease holds now; gone when they are given back."""
+
+    __tablename__ = "reservations"
+    __table_args__ = (CheckConstraint("gpus >= 0", "not_negative"), Index(None, "team"))
+
+    lease_id: Mapped[str] = mapped_column(primary_key=True)
+    team: Mapped[str]
+    model: Mapped[str]
+    gpus: Mapped[int]
+
+
+class IntentRow(Base):
+    """Something that was about to be created, stored before the call."""
+
+    __tablename__ = "intents"
+
+    lease_id: Mapped[str] = mapped_column(primary_key=True)
+    token: Mapped[str] = mapped_column(primary_key=True)
+    place: Mapped[str]
+    what: Mapped[str]
+    at: Mapped[datetime]
+    confirmed: Mapped[bool]
+
+
+class ResourceRow(Base):
+    """A resource with what was last seen of it. `intent` is the token of the intent that it came of, or empty."""
+
+    __tablename__ = "resources"
+    __table_args__ = (UniqueConstraint("lease_id", "kind", "resource_id"),)
+
+    number: Mapped[int] = mapped_column(BigInteger().with_variant(Integer(), "sqlite"), primary_key=True)
+    lease_id: Mapped[str]
+    kind: Mapped[str]
+    resource_id: Mapped[str]
+    intent: Mapped[str]
+    condition: Mapped[str]
+    region: Mapped[str]
+    zone: Mapped[str]
+    type: Mapped[str]
+    created_at: Mapped[datetime | None]
+    reason: Mapped[str]
+    token: Mapped[str]
+
+
+class MessageRow(Base):
+    """Where a message stands; `ts` is empty while it is only intended."""
+
+    __tablename__ = "messages"
+    __table_args__ = (Index(None, "lease_id"),)
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    lease_id: Mapped[str]
+    channel: Mapped[str]
+    ts: Mapped[str]
+
+
+def table(row: type[Base]) -> Table:
+    """The table behind a row class, for statements that leave the unit of work out."""
+    found = row.__table__
+    assert isinstance(found, Table)
+    return found
+
+
+LEASES = table(LeaseRow)
+EVENTS = table(EventRow)
+HEAD = table(HeadRow)
+SUBMISSIONS = table(SubmissionRow)
+TEAMS = table(TeamRow)
+RESERVATIONS = table(ReservationRow)
+INTENTS = table(IntentRow)
+RESOURCES = table(ResourceRow)
+MESSAGES = table(MessageRow)
