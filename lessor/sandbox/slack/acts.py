@@ -68,8 +68,10 @@ class Acts:
         person = core.person(who)
         if where.get("view_id"):
             view = self._view(person, where["view_id"])
+            for name, typed in (where.get("values") or {}).items():
+                self._fill(view, name, typed)
             found = find_element(view.body["blocks"], **named)
-            chosen = self._choose(found, value)
+            chosen = self._choose(found, value, view.state)
             self._remember(view.state, found, chosen)
             view.errors.pop(found.block["block_id"], None)
             core.store.touch()
@@ -81,7 +83,7 @@ class Acts:
             place = core.place(person, where.get("channel", ""))
             post = self._post(person, place, where.get("ts", ""))
             found = find_element(post.blocks, **named)
-            chosen = self._choose(found, value)
+            chosen = self._choose(found, value, post.state)
             self._remember(post.state, found, chosen)
             if not found.dispatches:
                 return {"acked": True, "dispatched": False}
@@ -165,7 +167,7 @@ class Acts:
         ack = await core.deliveries.deliver(INTERACTIVE, payload)
         groups = ack.payload.get("option_groups") or []
         options = [*(ack.payload.get("options") or []), *(one for group in groups for one in group["options"])]
-        core.switches.offered[found.element["action_id"]] = options
+        core.offered[found.element["action_id"]] = options
         return {**_report(ack), "options": options}
 
     async def _event(self, subscription: str, inner: Json) -> Ack:
@@ -203,9 +205,11 @@ class Acts:
             raise PersonError(f"{person.name} sees no message {ts} there", 404)
         return post
 
-    def _choose(self, found: Found, value: Any) -> Json:
-        offered = self._core.switches.offered.get(found.element.get("action_id", ""))
-        return selection(found.element, value, self._resolve, offered)
+    def _choose(self, found: Found, value: Any, state: Json) -> Json:
+        offered = self._core.offered.get(found.element.get("action_id", ""), [])
+        current = state.get(found.block["block_id"], {}).get(found.element.get("action_id"), {})
+        kept = [*(current.get("selected_options") or []), current.get("selected_option")]
+        return selection(found.element, value, self._resolve, [*offered, *(one for one in kept if one)])
 
     def _resolve(self, kind: str, name: str) -> str:
         found: Person | Channel | None
@@ -226,7 +230,7 @@ class Acts:
     def _fill(self, view: View, name: str, value: Any) -> None:
         by_block = any(block["block_id"] == name for block in view.body["blocks"])
         found = find_element(view.body["blocks"], **{"block_id" if by_block else "action_id": name})
-        self._remember(view.state, found, self._choose(found, value))
+        self._remember(view.state, found, self._choose(found, value, view.state))
 
     def _incomplete(self, view: View) -> Json:
         found: Json = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lessor.sandbox.slack import limits
@@ -38,12 +38,11 @@ class ResponseUrl:
 @dataclass
 class Switches:
     """Behaviour that is no fault: the second shape of trigger refusals; interactions that carry another team's id
-    or the W-form of people's ids; the options external selects were last given."""
+    or the W-form of people's ids."""
 
     trigger_refusal_shape: str = "code"
     interaction_team_id: str = ""
     enterprise_ids: bool = False
-    offered: dict[str, list[Json]] = field(default_factory=dict)
 
 
 class Core:
@@ -63,6 +62,7 @@ class Core:
         self.sockets = Sockets(workspace.app.id, clock)
         self.deliveries = Deliveries(clock, self.faults, self.sockets)
         self.calls: deque[Json] = deque(maxlen=5000)
+        self.offered: dict[str, list[Json]] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
 
     def person(self, key: str) -> Person:

@@ -7,7 +7,7 @@ from typing import Any, Final
 _EVERYBODY: Final = ["requester", "manager", "manager-2", "finance", "admin"]
 
 DEFAULT: Final[dict[str, Any]] = {
-    "team_name": "Sandbox",
+    "team_name": "Workspace",
     "people": [
         {
             "id": "U0REQUESTER",

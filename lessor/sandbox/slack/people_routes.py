@@ -11,7 +11,7 @@ All of it is under `/sandbox/api`; bodies are JSON objects; refusals are `{"ok":
   GET  /people/{who}/views               open modals, the visible one last;  /people/{who}/home  App Home
   POST /people/{who}/command             {command, text, channel}
   POST /people/{who}/say                 {text, channel, thread_ts?}
-  POST /people/{who}/interact            {channel, ts | view_id, action_id?, block_id?, label?, value?}
+  POST /people/{who}/interact            {channel, ts | view_id, action_id?, block_id?, label?, value?, values?}
   POST /people/{who}/submit              {view_id, values?}
   POST /people/{who}/close               {view_id}
   POST /people/{who}/open-home           {}
@@ -121,6 +121,7 @@ class PeopleRoutes:
         return {
             "revision": core.store.revision,
             "conversations": seeing.conversations(core, person),
+            "people": {one.id: seeing.unread_of(core, one) for one in core.workspace.people},
             "channel": place.id,
             "messages": seeing.messages(core, person, place),
             "thread": seeing.messages(core, person, place, thread) if thread else [],

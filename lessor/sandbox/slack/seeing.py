@@ -22,6 +22,11 @@ def conversations(core: Core, person: Person) -> list[Json]:
     return [*channels, *(_direct(core, person, direct) for direct in [*with_app, *others])]
 
 
+def unread_of(core: Core, person: Person) -> int:
+    """How many messages wait for a person, all conversations together."""
+    return sum(int(one["unread"]) for one in conversations(core, person))
+
+
 def messages(core: Core, person: Person, place: Channel | Direct, thread_ts: str = "") -> list[Json]:
     """Messages of a conversation (or of one thread in it), oldest first, others' ephemerals left out."""
     posts = [post for post in core.store.posts.get(place.id, ()) if post.visible_to in ("", person.id)]

@@ -2,37 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import AsyncIterator
 from typing import Any
 
-from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
-from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from lessor.sandbox.slack import RunningSandbox, buttons, running_slack_sandbox, visible_text
-
-
-def bolt_app(slack: RunningSandbox) -> AsyncApp:
-    client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url)
-    return AsyncApp(client=client, token=slack.bot_token, signing_secret=slack.signing_secret)
-
-
-@contextlib.asynccontextmanager
-async def connected(slack: RunningSandbox, app: AsyncApp, count: int = 1) -> AsyncIterator[None]:
-    already = slack.core.sockets.count
-    handlers = [AsyncSocketModeHandler(app, slack.app_token) for _ in range(count)]
-    for handler in handlers:
-        handler.client.web_client = AsyncWebClient(token=slack.app_token, base_url=slack.api_url)
-        await handler.connect_async()
-    await slack.wait_for_connections(already + count)
-    try:
-        yield
-    finally:
-        for handler in handlers:
-            await handler.close_async()
-            await asyncio.sleep(0)
+from lessor.sandbox.slack import buttons, running_slack_sandbox, visible_text
+from tests.sandbox.slack.rehearsal import bolt_app, connected
 
 
 async def test_a_slash_command_is_answered_at_once_and_later() -> None:

@@ -1,0 +1,123 @@
+// The page: who one is, where one looks, and redrawing what changed.
+
+import { act, call, listen } from "./api.js";
+import { drawComposer } from "./composer.js";
+import { $, forget, paint } from "./dom.js";
+import { openFaults } from "./faults.js";
+import { drawHeading, drawHome, drawMessages, drawThread } from "./messages.js";
+import { drawModal } from "./modal.js";
+import { drawSidebar } from "./sidebar.js";
+
+const page = { workspace: null, me: null, place: "", thread: "", tab: "messages", state: null, drafts: {}, focusTs: "" };
+
+function readAddress() {
+  const [first, second, third] = decodeURIComponent(location.hash.slice(1)).split("/");
+  const person = page.workspace.people.find((one) => one.name === first || one.id === first);
+  const fallback = page.me ?? page.workspace.people.find((one) => !one.deleted);
+  page.me = person && !person.deleted ? person : fallback;
+  const place = person ? second : first;
+  page.place = place || page.place || page.workspace.channels.find((one) => one.members.includes(page.me.id))?.id || page.workspace.app.name;
+  page.thread = person ? third || "" : "";
+  page.focusTs = person ? "" : second || "";
+}
+
+// Go somewhere: { me, place, thread, tab }; parts left out stay as they are.
+function go(where) {
+  if (where.me && where.me.id !== page.me.id) {
+    page.thread = "";
+    if (page.state?.conversations.find((one) => one.id === page.place)?.kind !== "channel") page.place = page.workspace.app.name;
+  }
+  Object.assign(page, where);
+  if (where.place !== undefined && where.thread === undefined) page.thread = "";
+  if (where.place !== undefined && where.tab === undefined) page.tab = "messages";
+  document.body.classList.remove("menu-open");
+  $("menu").setAttribute("aria-expanded", "false");
+  history.replaceState(null, "", `#${[page.me.name, page.place, page.thread].filter(Boolean).map(encodeURIComponent).join("/")}`);
+  forget("composer");
+  return refresh(true);
+}
+
+let loading = null;
+let again = false;
+
+// One load at a time; a change that arrives meanwhile causes one more.
+async function refresh(moved = false) {
+  if (loading) {
+    again = again || true;
+    if (moved) await loading.catch(() => {});
+    else return loading;
+  }
+  loading = load(moved).finally(() => (loading = null));
+  await loading;
+  if (again) {
+    again = false;
+    await refresh();
+  }
+}
+
+async function load(moved) {
+  const query = new URLSearchParams({ channel: page.place, thread: page.thread });
+  try {
+    page.state = await call("GET", `people/${page.me.id}/state?${query}`);
+  } catch {
+    page.place = page.workspace.app.name;
+    page.thread = "";
+    page.state = await call("GET", `people/${page.me.id}/state?channel=${encodeURIComponent(page.place)}`);
+  }
+  page.place = page.state.channel;
+  if (moved && page.tab === "home") act(page.me.id, "open-home", {});
+  draw(moved);
+  const here = page.state.conversations.find((one) => one.id === page.place);
+  if (here?.unread && document.hasFocus() && page.tab === "messages") act(page.me.id, "read", { channel: page.place });
+}
+
+function draw(moved) {
+  const scroller = $("scroller");
+  const atEnd = moved || scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
+  const tools = { page, go, refresh, act: (name, body) => act(page.me.id, name, body), look: look() };
+  const base = [page.me.id, page.place, page.tab];
+  paint("sidebar", [base, page.state.conversations, page.state.people], () => drawSidebar(tools));
+  paint("heading", [base, page.state.conversations], () => drawHeading(tools));
+  if (page.tab === "home") paint("content", [base, page.state.home], () => drawHome(tools));
+  else {
+    const changed = paint("content", [base, page.state.messages], () => drawMessages(tools));
+    if (changed && atEnd) scroller.scrollTop = scroller.scrollHeight;
+  }
+  paint("composer", base, () => (page.tab === "home" ? null : drawComposer(tools, "")));
+  $("thread").hidden = !page.thread;
+  document.body.classList.toggle("thread-open", Boolean(page.thread));
+  paint("thread", [base, page.thread, page.state.thread], () => (page.thread ? drawThread(tools) : null));
+  drawModal(tools);
+  if (page.focusTs) document.querySelector(`[data-ts="${page.focusTs}"]`)?.scrollIntoView({ block: "center" });
+  document.title = `${page.me.role} · Slack sandbox`;
+}
+
+function look() {
+  const { people, channels, usergroups, app } = page.workspace;
+  return {
+    me: page.me.id,
+    zone: page.me.tz,
+    person: (id) => (id === app.bot_user_id ? app.name : people.find((one) => one.id === id || one.enterprise_id === id)?.role),
+    channel: (id) => channels.find((one) => one.id === id)?.name,
+    group: (id) => usergroups.find((one) => one.id === id)?.handle,
+  };
+}
+
+async function start() {
+  page.workspace = await call("GET", "workspace");
+  readAddress();
+  await go({});
+  listen(() => refresh(), (connected) => {
+    $("connection").textContent = connected ? "" : "Reconnecting…";
+    document.body.dataset.live = String(connected);
+  });
+  addEventListener("hashchange", () => { readAddress(); go({ thread: page.thread, place: page.place }); });
+  addEventListener("focus", () => refresh());
+  $("menu").addEventListener("click", () => {
+    const open = document.body.classList.toggle("menu-open");
+    $("menu").setAttribute("aria-expanded", String(open));
+  });
+  $("faults-open").addEventListener("click", openFaults);
+}
+
+start();

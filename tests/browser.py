@@ -1,0 +1,66 @@
+"""A real browser for the tests that look at pages: Debian's chromium, else Playwright's own.
+
+Where neither exists a browser test is skipped, except in CI (`CI=true`), where nothing may be skipped: there it
+fails and says what to install.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Error, Page, async_playwright
+
+DEBIAN_CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@contextlib.asynccontextmanager
+async def launched_browser() -> AsyncIterator[Browser]:
+    """A headless browser that closes with the block; skips (fails in CI) when there is none."""
+    path = str(DEBIAN_CHROMIUM) if DEBIAN_CHROMIUM.exists() else None
+    async with async_playwright() as playwright:
+        try:
+            browser = await playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        except Error as missing:
+            refuse(f"no browser ({missing.message.splitlines()[0]}): apt-get install chromium, or playwright install")
+        async with contextlib.aclosing(_Closing(browser)):
+            yield browser
+
+
+@contextlib.asynccontextmanager
+async def opened_page(browser: Browser, url: str, **context: Any) -> AsyncIterator[Page]:
+    """A page at `url` in a context of its own; a script error on the page fails the test."""
+    async with await browser.new_context(**context) as opened:
+        page = await opened.new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        await page.goto(url)
+        yield page
+        assert errors == []
+
+
+def refuse(reason: str) -> None:
+    """Skip the running test, or in CI fail it."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+class _Closing:
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+
+    async def aclose(self) -> None:
+        await self._browser.close()
