@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 
 CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 LEASE_ID = re.compile(rf"gpu-[{CROCKFORD}]{{8}}")
@@ -20,8 +21,13 @@ def lease_id(interaction: str, salt: int = 0) -> str:
 
 
 def parse_lease_id(text: str) -> str | None:
-    """The lease id that a person typed: any case, `gpu-` optional, o for 0, i and l for 1; `None` if it is none."""
-    word = text.strip().strip("`*_.,").lower()
+    """The lease id that a person typed or pasted, or `None`.
+
+    Any case, `gpu-` optional, o for 0, i and l for 1; quotes, other dashes and invisible characters of chats are read
+    over (cases A15, A17).
+    """
+    seen = "".join(c for c in text if unicodedata.category(c) != "Cf")
+    word = re.sub(r"[\u2010-\u2015\u2212]", "-", seen).strip().strip("`*_~.,;:'\"\u2018\u2019\u201c\u201d<>()").lower()
     body = word.removeprefix("gpu-").replace("o", "0").replace("i", "1").replace("l", "1")
     candidate = f"gpu-{body}"
     return candidate if LEASE_ID.fullmatch(candidate) else None

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from lessor.domain.errors import FieldError, Invalid, aware
+from lessor.domain.errors import FieldError, Invalid, instant
 
 PURPOSE_MAX = 8_000
 PURPOSE_MIN = 3
+COST_CENTER_MAX = 128
+MEMORY_MAX_GIB = 1_024
 TAG_KEY = re.compile(r"[\w .:/=+@-]{1,128}")
+NAME = re.compile(r"[\w .:/+()-]{0,64}")
+"""What a GPU model, an instance type, a region or a zone may be spelled with."""
 
 
 class Workload(StrEnum):
@@ -85,7 +90,7 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.until is not None:
-            aware("until", self.until)
+            object.__setattr__(self, "until", instant("until", self.until))
 
     def length(self, now: datetime) -> timedelta:
         """The time asked for, counted from `now` where an instant was given."""
@@ -113,8 +118,10 @@ def validate(request: Request, limits: Limits, now: datetime) -> None:
         _team(request, limits),
         _place(request, limits),
         _count(request, limits),
+        _need(request.need),
         _disk(request, limits),
         _end(request, limits, now),
+        _cost_center(request),
         _tags(request),
     )
     errors = tuple(e for e in found if e is not None)
@@ -124,9 +131,11 @@ def validate(request: Request, limits: Limits, now: datetime) -> None:
 
 def _purpose(request: Request) -> FieldError | None:
     length = len(request.purpose.strip())
-    if PURPOSE_MIN <= length <= PURPOSE_MAX:
-        return None
-    return FieldError("purpose", f"has {length:,} characters; {PURPOSE_MIN} to {PURPOSE_MAX:,} are allowed")
+    seen = sum(1 for c in request.purpose if unicodedata.category(c)[0] not in "CZ")
+    if length > PURPOSE_MAX or seen < PURPOSE_MIN:
+        count = length if length > PURPOSE_MAX else seen
+        return FieldError("purpose", f"has {count:,} characters; {PURPOSE_MIN} to {PURPOSE_MAX:,} are allowed")
+    return _unreadable("purpose", request.purpose)
 
 
 def _team(request: Request, limits: Limits) -> FieldError | None:
@@ -136,21 +145,34 @@ def _team(request: Request, limits: Limits) -> FieldError | None:
         return FieldError("team", "you are in no team yet; ask an administrator to add you to one in lessor.yaml")
     if not request.team:
         return FieldError("team", f"is missing; yours: {', '.join(limits.teams)}")
-    return FieldError("team", f"'{request.team[:40]}' is not a team of yours; yours: {', '.join(limits.teams)}")
+    return FieldError("team", f"{_quoted(request.team)} is not a team of yours; yours: {', '.join(limits.teams)}")
 
 
 def _place(request: Request, limits: Limits) -> FieldError | None:
-    if request.place.name in limits.places:
-        return None
-    return FieldError(
-        "place", f"'{request.place.name[:40]}' is not configured; choose one of: {', '.join(limits.places)}"
-    )
+    place = request.place
+    if place.name not in limits.places:
+        places = ", ".join(limits.places) or "none is configured yet"
+        return FieldError("place", f"{_quoted(place.name)} is not configured; choose one of: {places}")
+    bad = next((name for name in (place.region, place.zone) if not NAME.fullmatch(name)), None)
+    return FieldError("place", f"{_quoted(bad)} is not the name of a region or zone") if bad is not None else None
 
 
 def _count(request: Request, limits: Limits) -> FieldError | None:
     if 1 <= request.need.count <= limits.max_gpus:
         return None
     return FieldError("count", f"{request.need.count:,} GPUs; 1 to {limits.max_gpus} are allowed in one request")
+
+
+def _need(need: Need) -> FieldError | None:
+    bad = next((name for name in (need.instance_type, need.model) if not NAME.fullmatch(name)), None)
+    if bad is not None:
+        return FieldError(
+            "need",
+            f"{_quoted(bad)} is not the name of a GPU or an instance type; names look like A100-80GB or g6.xlarge",
+        )
+    if 0 <= need.memory_gib <= MEMORY_MAX_GIB:
+        return None
+    return FieldError("need", f"{need.memory_gib:,} GiB of memory for each GPU; 1 to {MEMORY_MAX_GIB:,} are allowed")
 
 
 def _disk(request: Request, limits: Limits) -> FieldError | None:
@@ -166,22 +188,51 @@ def _end(request: Request, limits: Limits, now: datetime) -> FieldError | None:
     if limits.min_duration <= length <= limits.max_duration:
         return None
     allowed = f"{spell(limits.min_duration)} to {spell(limits.max_duration)} from now are allowed"
-    if length <= timedelta():
-        return FieldError("end", f"is in the past; {allowed}")
-    return FieldError("end", f"is {spell(length)} away; {allowed}")
+    if length > timedelta():
+        return FieldError("end", f"is {spell(length)} away; {allowed}")
+    return FieldError("end", f"is {'in the past' if request.until else 'no time at all'}; {allowed}")
+
+
+def _cost_center(request: Request) -> FieldError | None:
+    if len(request.cost_center) > COST_CENTER_MAX:
+        return FieldError(
+            "cost_center", f"has {len(request.cost_center):,} characters; at most {COST_CENTER_MAX} are allowed"
+        )
+    return _unreadable("cost_center", request.cost_center)
 
 
 def _tags(request: Request) -> FieldError | None:
     for key, value in request.tags.items():
-        if key.lower().startswith(("aws:", "lessor:")):
-            return FieldError("tags", f"'{key[:40]}' uses a reserved prefix; keys may not start with aws: or lessor:")
+        if key.strip().lower().startswith(("aws:", "lessor:")) or key.strip() == "Name":
+            return FieldError(
+                "tags", f"{_quoted(key)} is reserved; keys may not be Name and not start with aws: or lessor:"
+            )
         if not TAG_KEY.fullmatch(key) or len(value) > 256:
             return FieldError(
-                "tags", f"'{key[:40]}' does not fit; keys of 1 to 128 and values of at most 256 characters"
+                "tags", f"{_quoted(key)} does not fit; keys of 1 to 128 and values of at most 256 characters"
             )
     if len(request.tags) > 40:
         return FieldError("tags", f"{len(request.tags)} tags; at most 40 are allowed")
-    return None
+    return _unreadable("tags", *request.tags.values())
+
+
+def _unreadable(field: str, *texts: str) -> FieldError | None:
+    """Control characters and halves of characters, which databases, tags and messages cannot hold."""
+    found = next((c for text in texts for c in text if _is_control(c)), None)
+    if found is None:
+        return None
+    return FieldError(
+        field, f"holds the control character U+{ord(found):04X}; remove it, only readable text is allowed"
+    )
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in {"Cc", "Cs"} and character not in "\n\r\t"
+
+
+def _quoted(text: str) -> str:
+    """What somebody typed, for a message: short, on one line, without anything invisible."""
+    return "'" + "".join(c if c.isprintable() else "?" for c in text[:40]) + "'"
 
 
 def spell(length: timedelta) -> str:
