@@ -1,0 +1,70 @@
+"""What all tests share: the databases that a ledger can live in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lessor.ledger import SqlLedger, open_ledger
+from tests.servers import PostgresServer, postgres
+
+BOTH = [pytest.param("sqlite"), pytest.param("postgresql", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One PostgreSQL for all tests of a process, started when the first test needs it."""
+    try:
+        with postgres() as server:
+            yield server
+    except FileNotFoundError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def _postgres_template(postgres_server: PostgresServer) -> str:
+    name = postgres_server.create()
+    open_ledger(postgres_server.url(name)).close()
+    return name
+
+
+@pytest.fixture(scope="session")
+def _sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("ledger") / "template.db"
+    open_ledger(f"sqlite:///{path}").close()
+    return path
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer, _postgres_template: str) -> Iterator[str]:
+    """The address of an empty, migrated PostgreSQL database."""
+    name = postgres_server.create(_postgres_template)
+    yield postgres_server.url(name)
+    postgres_server.drop(name)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path, _sqlite_template: Path) -> str:
+    """The address of an empty, migrated SQLite database."""
+    return f"sqlite:///{shutil.copy(_sqlite_template, tmp_path / 'lessor.db')}"
+
+
+@pytest.fixture(params=BOTH)
+def ledger_url(request: pytest.FixtureRequest) -> str:
+    """The address of an empty, migrated database; the test runs once for each kind."""
+    url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
+    return url
+
+
+@pytest.fixture
+def ledger(ledger_url: str) -> Iterator[SqlLedger]:
+    """An empty ledger; the test runs once for each kind of database."""
+    opened = open_ledger(ledger_url)
+    yield opened
+    opened.close()
