@@ -1,0 +1,8 @@
+"""Configuration of an organisation: `load` reads `lessor.yaml`, or says with file, line and key what is wrong."""
+
+from lessor.config.configuration import Config
+from lessor.config.loading import load, loads
+from lessor.config.model import PlaceConfig
+from lessor.config.problems import ConfigError, Problem
+
+__all__ = ["Config", "ConfigError", "PlaceConfig", "Problem", "load", "loads"]

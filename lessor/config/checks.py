@@ -1,0 +1,195 @@
+"""What one value alone cannot show: references that nobody has, names given twice, times that contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from zoneinfo import available_timezones
+
+from lessor.config.configuration import Config
+from lessor.config.model import LeaseConfig, PlaceConfig, StepConfig
+from lessor.config.problems import KeyPath
+from lessor.config.wording import nearest
+from lessor.domain.request import spell
+
+Found = Iterator[tuple[KeyPath, str]]
+
+
+def check(config: Config) -> Found:
+    """`(key path, message)` for everything in a well-formed configuration that contradicts itself."""
+    yield from _people(config)
+    yield from _teams(config)
+    yield from _quotas(config)
+    yield from _lease(config.lease)
+    yield from _places(config)
+    yield from _policy(config)
+
+
+def _people(config: Config) -> Found:
+    zones = available_timezones()
+    owners: dict[str, int] = {}
+    for index, person in enumerate(config.organisation.people):
+        path: KeyPath = ("organisation", "people", index)
+        if person.tz not in zones:
+            yield (*path, "tz"), f"'{person.tz}' is no time zone{_zone_hint(person.tz, zones)}"
+        if person.email and "@" not in person.email:
+            yield (*path, "email"), f"'{person.email}' is no e-mail address"
+        for key, ref in _own_refs(person.id, person.email, person.aliases):
+            other = owners.setdefault(ref.casefold(), index)
+            if other != index:
+                line = config.line(("organisation", "people", other))
+                message = f"'{ref}' belongs to the person on line {line} as well; one id or address means one person"
+                yield (*path, key), message
+
+
+def _own_refs(person_id: str, email: str, aliases: tuple[str, ...]) -> list[tuple[str, str]]:
+    refs = [("id", person_id), ("email", email), *(("aliases", alias) for alias in aliases)]
+    return [(key, ref) for key, ref in refs if ref]
+
+
+def _zone_hint(name: str, zones: set[str]) -> str:
+    by_fold = {zone.casefold(): zone for zone in zones}
+    if name.casefold() in by_fold:
+        return f"; write '{by_fold[name.casefold()]}'"
+    cities = {zone.rsplit("/", 1)[-1].casefold(): zone for zone in sorted(zones, reverse=True)}
+    city = cities.get(name.strip().replace(" ", "_").casefold())
+    return f"; did you mean '{city}'?" if city else "; allowed: an IANA name such as Europe/Berlin, or UTC"
+
+
+def _teams(config: Config) -> Found:
+    organisation = config.organisation
+    for key, team in organisation.teams.items():
+        path: KeyPath = ("organisation", "teams", key)
+        if team.lead:
+            yield from _known(config, [team.lead], (*path, "lead"))
+        yield from _known(config, team.members, (*path, "members"))
+        if not team.members and not team.lead:
+            yield path, "has neither members nor a lead, so nobody could ask for it"
+    for key, members in organisation.groups.items():
+        yield from _known(config, members, ("organisation", "groups", key))
+        if not members:
+            yield ("organisation", "groups", key), "has no members"
+    yield from _known(config, organisation.admins, ("organisation", "admins"))
+
+
+def _known(config: Config, refs: Iterable[str], path: KeyPath) -> Found:
+    for index, ref in enumerate(refs):
+        if config.person_id(ref) is None:
+            here = path if path[-1] == "lead" else (*path, index)
+            yield here, f"nobody is '{ref}'{nearest(ref, list(config.primary_ids))}; add them to organisation.people"
+
+
+def _quotas(config: Config) -> Found:
+    teams = list(config.organisation.teams)
+    for team in config.organisation.quotas:
+        if team not in teams:
+            message = f"there is no team '{team}'{nearest(team, teams)}; teams: {', '.join(teams)}"
+            yield ("organisation", "quotas", team), message
+
+
+def _lease(lease: LeaseConfig) -> Found:
+    positive = ("min_duration", "max_duration", "max_total", "lapse_after", "verify_interval", "blocked_retry")
+    for key in positive:
+        if not getattr(lease, key):
+            yield ("lease", key), "is 0; it must be longer than that"
+    if lease.max_duration < lease.min_duration:
+        yield ("lease", "max_duration"), f"is below min_duration ({spell(lease.min_duration)})"
+    if lease.max_duration > lease.max_total:
+        message = f"is {spell(lease.max_duration)}, longer than max_total ({spell(lease.max_total)})"
+        yield ("lease", "max_duration"), message
+    for key in ("warnings", "short_warnings"):
+        for index, distance in enumerate(getattr(lease, key)):
+            if not distance:
+                yield ("lease", key, index), "is 0; a warning comes before the end"
+            elif distance >= lease.max_total:
+                message = f"is {spell(distance)}; no lease is longer than max_total ({spell(lease.max_total)})"
+                yield ("lease", key, index), message
+    if lease.notice >= lease.max_total:
+        yield ("lease", "notice"), f"is not below max_total ({spell(lease.max_total)})"
+
+
+def _places(config: Config) -> Found:
+    names: dict[str, int] = {}
+    for index, place in enumerate(config.places):
+        path: KeyPath = ("places", index)
+        other = names.setdefault(place.name, index)
+        if other != index:
+            yield (
+                (*path, "name"),
+                f"'{place.name}' is the name of the place on line {config.line(('places', other))} too",
+            )
+        yield from _place(place, path)
+
+
+def _place(place: PlaceConfig, path: KeyPath) -> Found:
+    regions = ", ".join(place.regions)
+    for index, zone in enumerate(place.zones):
+        if not _in_regions(zone, place.regions):
+            yield (*path, "zones", index), f"'{zone}' is no zone of {regions}; a zone is a region and a letter"
+    for zone in place.subnets:
+        if not _in_regions(zone, place.regions):
+            yield (*path, "subnets", zone), f"'{zone}' is no zone of {regions}"
+        elif place.zones and zone not in place.zones:
+            yield (*path, "subnets", zone), f"'{zone}' is not among the zones of this place: {', '.join(place.zones)}"
+    if place.role_arn and place.account and f"::{place.account}:" not in place.role_arn:
+        yield (*path, "role_arn"), f"is a role of another account than {place.account}"
+    if place.external_id_env and not place.role_arn:
+        yield (*path, "external_id_env"), "is of use only together with role_arn"
+
+
+def _in_regions(zone: str, regions: tuple[str, ...]) -> bool:
+    return any(zone.startswith(region) and zone[len(region) :] and zone[-1].isalpha() for region in regions)
+
+
+def _policy(config: Config) -> Found:
+    names: dict[str, int] = {}
+    for index, rule in enumerate(config.policy.rules):
+        path: KeyPath = ("policy", "rules", index)
+        other = names.setdefault(rule.name, index)
+        if other != index:
+            line = config.line(("policy", "rules", other))
+            yield (*path, "name"), f"'{rule.name}' is the name of the rule on line {line} too"
+        yield from _steps(config, rule.then.require or (), (*path, "then", "require"))
+    yield from _steps(config, config.policy.default.require, ("policy", "default", "require"))
+
+
+def _steps(config: Config, steps: tuple[StepConfig, ...], path: KeyPath) -> Found:
+    for index, step in enumerate(steps):
+        here = (*path, index)
+        deciders: set[str] = set()
+        for ref in step.approvers:
+            people, problem = _approver(config, ref)
+            if problem:
+                yield here, problem
+            deciders |= people
+        varies = "lead" in step.approvers
+        if deciders and not varies and len(deciders) < step.quorum:
+            yield here, f"asks for {step.quorum} approvals but only {len(deciders)} active people could give one"
+
+
+def _approver(config: Config, ref: str) -> tuple[set[str], str]:
+    """Who stands behind an approver reference, and what is wrong with it."""
+    organisation = config.organisation
+    kind, _, name = ref.partition(":")
+    if ref == "admins":
+        return _active(config, organisation.admins), ""
+    if ref == "lead":
+        without = [key for key, team in organisation.teams.items() if not _active(config, [team.lead])]
+        problem = f"asks for the team's lead, but these teams have no active one: {', '.join(without)}"
+        return set(), problem if without else ""
+    if kind == "lead" and name in organisation.teams:
+        people = _active(config, [organisation.teams[name].lead])
+    elif kind == "group" and name in organisation.groups:
+        people = _active(config, organisation.groups[name])
+    elif kind == "person":
+        people = _active(config, [name])
+    elif kind in ("lead", "group") and name:
+        known = list(organisation.teams if kind == "lead" else organisation.groups)
+        return set(), f"'{ref}' does not exist{nearest(name, known)}; there are: {', '.join(known) or 'none'}"
+    else:
+        return set(), f"'{ref}' is no approver; allowed: lead, lead:TEAM, group:NAME, person:ID, admins"
+    return people, "" if people else f"nobody active stands behind '{ref}'"
+
+
+def _active(config: Config, refs: Iterable[str]) -> set[str]:
+    active = {person.id for person in config.organisation.people if person.active}
+    return {found for ref in refs if (found := config.person_id(ref)) in active and found}

@@ -1,0 +1,278 @@
+"""The shape of `lessor.yaml`. The docstring of a field is what editors show and what the published schema says."""
+
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+
+from lessor.config.durations import Duration
+from lessor.domain.lease import Terms
+from lessor.domain.request import Market
+
+DEFAULTS = Terms()
+KEY = r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$"
+PERSON_ID = r"^[UW][A-Z0-9]{2,20}$"
+
+
+class Section(BaseModel):
+    """Frozen, strict, and nothing that is not in the documentation."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+def _digits(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Key = Annotated[str, Field(pattern=KEY)]
+Text = Annotated[str, Field(min_length=1, max_length=200)]
+Digits = Annotated[str, BeforeValidator(_digits), Field(max_length=64)]
+"""Text that is often written as a bare number, such as a cost centre."""
+PersonRef = Annotated[str, Field(min_length=2, max_length=120)]
+"""A person by any of their ids or e-mail addresses."""
+Hourly = Annotated[Decimal, Field(gt=0, le=100_000, max_digits=12)]
+
+
+class PersonConfig(Section):
+    """One human being, whatever ids they have."""
+
+    id: Annotated[str, Field(pattern=PERSON_ID)]
+    """The Slack user id, such as U0AAA1111: in Slack under Profile, More, Copy member ID."""
+    name: Annotated[str, Field(max_length=200)] = ""
+    """The name that messages show."""
+    email: Annotated[str, Field(max_length=200)] = ""
+    """The main e-mail address; letter case does not matter."""
+    aliases: tuple[PersonRef, ...] = ()
+    """Other ids (W0BBB2222) and e-mail addresses of the same person."""
+    tz: Annotated[str, Field(max_length=60)] = "UTC"
+    """The time zone in which this person reads and writes times, such as Europe/Berlin."""
+    active: bool = True
+    """Set to false when the person has left: they decide nothing any more and are skipped by messages."""
+
+
+class TeamConfig(Section):
+    """Those who ask for GPUs together and pay for them together."""
+
+    name: Annotated[str, Field(max_length=200)] = ""
+    """The name that messages show; the key if empty."""
+    lead: Annotated[str, Field(max_length=120)] = ""
+    """Who decides this team's requests where a rule says `lead`: a person's id or e-mail address."""
+    members: tuple[PersonRef, ...] = ()
+    """Who may ask in the name of this team; the lead is a member too."""
+    channel: Annotated[str, Field(max_length=100)] = ""
+    """The team's Slack channel, by id or name, for what its owner does not answer."""
+    cost_center: Digits = ""
+    """Put on every resource as the tag lessor:cost-center."""
+
+
+class Organisation(Section):
+    """Who is who, and what each team may hold."""
+
+    name: Text
+    """The organisation's name, as messages show it."""
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
+    """The currency of all prices and limits, as an ISO 4217 code."""
+    people: Annotated[tuple[PersonConfig, ...], Field(min_length=1)]
+    """Everybody who asks or decides."""
+    teams: Annotated[dict[Key, TeamConfig], Field(min_length=1)]
+    """Teams by key; the key stands in requests, tags and quotas."""
+    groups: dict[Key, tuple[PersonRef, ...]] = {}
+    """Named groups of people for approval steps, such as finance."""
+    admins: Annotated[tuple[PersonRef, ...], Field(min_length=1)]
+    """Who may act on every lease and decide when nobody else can."""
+    quotas: dict[Key, dict[Text, Annotated[int, Field(ge=0, le=100_000)]]] = {}
+    """GPUs that a team may hold at once: by team, then `all` or a GPU model such as A100-80GB."""
+
+
+class SlackConfig(Section):
+    """Where messages go and how Slack reaches the bot. Tokens are never here: SLACK_BOT_TOKEN, SLACK_APP_TOKEN."""
+
+    approvals_channel: Annotated[str, Field(min_length=1, max_length=100)] = "gpu-approvals"
+    """Where request cards with Approve and Deny are posted; id or name."""
+    requests_channel: Annotated[str, Field(max_length=100)] = ""
+    """Where requesters are told in public what became of their requests; empty for direct messages only."""
+    admins_channel: Annotated[str, Field(max_length=100)] = ""
+    """Where administrators are paged; empty for direct messages."""
+    mode: Literal["socket", "http"] = "socket"
+    """`socket` needs no public address; `http` listens on http_host:http_port for /slack/events."""
+    http_host: Annotated[str, Field(min_length=1, max_length=200)] = "127.0.0.1"
+    """The address to listen on in http mode."""
+    http_port: Annotated[int, Field(ge=1, le=65_535)] = 3000
+    """The port to listen on in http mode."""
+
+
+class LeaseConfig(Section):
+    """How long leases may be and what happens around their end."""
+
+    min_duration: Duration = DEFAULTS.min_duration
+    """The shortest lease and the least distance of a new end from now."""
+    max_duration: Duration = DEFAULTS.max_total
+    """The longest time that one request may ask for."""
+    max_total: Duration = DEFAULTS.max_total
+    """The longest total with all extensions."""
+    max_gpus: Annotated[int, Field(ge=1, le=10_000)] = 64
+    """The most GPUs in one request."""
+    max_disk_gib: Annotated[int, Field(ge=8, le=65_536)] = 16_384
+    """The largest root volume, in GiB."""
+    lapse_after: Duration = DEFAULTS.lapse_after
+    """A request that nobody decides lapses after this; silence never approves."""
+    warnings: Annotated[tuple[Duration, ...], Field(min_length=1, max_length=10)] = DEFAULTS.warnings
+    """How long before the end the owner is warned."""
+    short_warnings: Annotated[tuple[Duration, ...], Field(min_length=1, max_length=10)] = DEFAULTS.short_warnings
+    """The warnings of leases that are shorter than short_lease."""
+    short_lease: Duration = DEFAULTS.short_lease
+    """Below this length the short warnings hold."""
+    notice: Duration = DEFAULTS.notice
+    """The least time between a delivered warning and the stop."""
+    grace: Duration = DEFAULTS.grace
+    """How long a stopped lease can be asked back before it is deleted."""
+    capacity_waits: Annotated[tuple[Duration, ...], Field(max_length=20)] = DEFAULTS.capacity_waits
+    """The pauses between tries while the cloud has no capacity; after the last one the request fails."""
+    verify_interval: Duration = DEFAULTS.verify_interval
+    """The pause between two looks that prove a deletion."""
+    verify_passes: Annotated[int, Field(ge=1, le=10)] = DEFAULTS.verify_passes
+    """How many clean looks in a row prove that nothing is left."""
+    cleanup_limit: Duration = DEFAULTS.cleanup_limit
+    """A deletion that takes longer than this pages the administrators."""
+    blocked_retry: Duration = DEFAULTS.blocked_retry
+    """The pause between tries of a blocked deletion."""
+
+
+class PriceConfig(Section):
+    """Hourly prices of one instance type that the organisation has negotiated, in its own currency."""
+
+    on_demand: Hourly | None = None
+    """An hour on demand."""
+    spot: Hourly | None = None
+    """An hour on the spot market."""
+    capacity_block: Hourly | None = None
+    """An hour in a capacity block."""
+    since: Annotated[date, WithJsonSchema({"type": "string", "format": "date"})] | None = None
+    """The first day on which these prices hold."""
+
+
+class PlaceConfig(Section):
+    """Where leases run: one account in one or more regions."""
+
+    name: Key
+    """The name that people type, such as research-us."""
+    provider: Literal["aws"] = "aws"
+    """What kind of place it is."""
+    label: Annotated[str, Field(max_length=75)] = ""
+    """What the form shows; the name if empty."""
+    regions: Annotated[tuple[Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")], ...], Field(min_length=1)]
+    """Regions, the preferred one first."""
+    zones: tuple[Annotated[str, Field(max_length=40)], ...] = ()
+    """Availability zones that may be used; all zones of the regions if empty."""
+    account: Annotated[str, BeforeValidator(_digits), Field(pattern=r"^(\d{12})?$")] = ""
+    """The account number of 12 digits; the account of the AWS credentials if empty."""
+    role_arn: Annotated[str, Field(pattern=r"^(arn:aws[a-z-]*:iam::\d{12}:role/\S+)?$")] = ""
+    """The role that is assumed in that account."""
+    external_id_env: Annotated[str, Field(pattern=r"^([A-Z][A-Z0-9_]*)?$")] = ""
+    """The NAME of the environment variable that holds the role's external id."""
+    markets: Annotated[tuple[Market, ...], Field(min_length=1)] = (Market.ON_DEMAND,)
+    """What may be bought here: on-demand, spot, capacity-block."""
+    instance_types: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")], ...] = ()
+    """Types that may be used; all of the catalogue if empty."""
+    subnets: dict[str, Annotated[str, Field(pattern=r"^subnet-[0-9a-f]+$")]] = {}
+    """Subnets by zone; the account's default subnets if empty."""
+    security_group: Annotated[str, Field(pattern=r"^(sg-[0-9a-f]+)?$")] = ""
+    """A group without inbound rules; one is made for each lease if empty."""
+    instance_profile: Annotated[str, Field(max_length=200)] = ""
+    """The instance profile that lets Session Manager in."""
+    ami_parameter: Annotated[str, Field(pattern=r"^(/\S+)?$")] = ""
+    """The SSM parameter that holds the image id."""
+    kms_key: Annotated[str, Field(max_length=200)] = ""
+    """The key for volumes; the account's default key if empty."""
+    user_data_template: Annotated[str, Field(max_length=400)] = ""
+    """A Jinja2 template of the first-boot script; the one that ships if empty."""
+    prices: dict[str, PriceConfig] = {}
+    """Negotiated prices by instance type; the catalogue's prices if empty."""
+
+
+def _step(value: object) -> object:
+    return {"name": value, "approvers": (value,)} if isinstance(value, str) else _frozen(value)
+
+
+def _frozen(value: object) -> object:
+    """`value` with tuples for lists: strict validation takes no list from a validator, only from the file."""
+    if isinstance(value, dict):
+        return {key: _frozen(inner) for key, inner in value.items()}
+    return tuple(_frozen(inner) for inner in value) if isinstance(value, list) else value
+
+
+class StepConfig(Section):
+    """One approval: any `quorum` of `approvers`."""
+
+    name: Text
+    """What messages call this step."""
+    approvers: Annotated[tuple[Text, ...], Field(min_length=1)]
+    """`lead`, `lead:TEAM`, `group:NAME`, `person:ID` or `admins`."""
+    quorum: Annotated[int, Field(ge=1, le=20)] = 1
+    """How many of them have to approve."""
+
+
+Steps = Annotated[
+    tuple[Annotated[StepConfig, BeforeValidator(_step, json_schema_input_type=StepConfig | str)], ...],
+    Field(min_length=1, max_length=10),
+]
+
+
+def _outcome(value: object) -> object:
+    return {"approve": True} if value == "approve" else _frozen(value)
+
+
+class OutcomeConfig(Section):
+    """What a rule does: exactly one of approve, deny, require."""
+
+    approve: bool = False
+    """Approve without asking anybody, unless another rule asks or denies or the price is unknown."""
+    deny: Annotated[str, Field(max_length=1_000)] = ""
+    """Deny, with the reason that the requester reads."""
+    require: Steps | None = None
+    """Ask these people, one step after the other."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "OutcomeConfig":
+        if [self.approve, bool(self.deny.strip()), self.require is not None].count(True) != 1:
+            raise ValueError("needs exactly one outcome; allowed: approve, {deny: reason} or {require: [steps]}")
+        return self
+
+
+class RuleConfig(Section):
+    """One rule. All rules apply and the strictest outcome wins, so their order never matters."""
+
+    name: Key
+    """The name under which decisions quote this rule."""
+    when: Annotated[str, Field(min_length=1, max_length=4_000)]
+    """The condition in CEL over the facts that docs/policy.md lists."""
+    then: Annotated[OutcomeConfig, BeforeValidator(_outcome, json_schema_input_type=OutcomeConfig | Literal["approve"])]
+    """`approve`, `{deny: reason}` or `{require: [steps]}`."""
+    reason: Annotated[str, Field(max_length=1_000)] = ""
+    """Why, for people; the condition itself if empty."""
+
+
+def _lead_step() -> Any:
+    return (StepConfig(name="lead", approvers=("lead",)),)
+
+
+class DefaultConfig(Section):
+    """What holds when no rule speaks of a request, or a fact cannot be known."""
+
+    require: Steps = Field(default_factory=_lead_step)
+    """Ask these people, one step after the other."""
+
+
+class PolicyConfig(Section):
+    """When a request is approved, denied or shown to people."""
+
+    default: DefaultConfig = Field(default_factory=DefaultConfig)
+    """What holds when no rule speaks of a request, or a fact cannot be known."""
+    rules: Annotated[tuple[RuleConfig, ...], Field(max_length=1_000)] = ()
+    """The rules; an empty list asks people every time."""
+
+
+def longest(lease: LeaseConfig) -> timedelta:
+    """The longest total that any lease may reach."""
+    return max(lease.max_total, lease.max_duration)

@@ -1,0 +1,110 @@
+"""Reads the text of a condition into a tree with cel-python's grammar, and says in words where it is wrong."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+
+from lark import Token, Tree
+
+from lessor.policyfile.kinds import ConditionError
+
+Node = Tree[Token]
+LAYERS = frozenset(
+    {
+        "expr",
+        "conditionalor",
+        "conditionaland",
+        "relation",
+        "addition",
+        "multiplication",
+        "unary",
+        "member",
+        "primary",
+        "paren_expr",
+    }
+)
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.))", re.DOTALL)
+STRING_FORM = re.compile(r"([rR]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
+
+
+def parse(text: str) -> Node:
+    """The tree of `text`. Raises `ConditionError` with line and column of what is wrong."""
+    # Importing cel-python takes 0.3 s, which only those pay who have conditions to read.
+    from celpy.celparser import CELParseError, CELParser
+
+    try:
+        tree: Node = CELParser().parse(text)
+    except CELParseError as error:
+        line = error.line if error.line and error.line > 0 else max(text.count("\n") + 1, 1)
+        column = error.column if error.column and error.column > 0 else len(text.splitlines()[-1]) + 1 if text else 1
+        raise ConditionError(_remedy(text, line, column), line, column) from None
+    return tree
+
+
+def core(tree: Node | Token) -> Node:
+    """The first node that means something: the grammar wraps each value in ten layers of one child."""
+    node = as_node(tree)
+    while len(node.children) == 1 and node.data in LAYERS:
+        node = as_node(node.children[0])
+    return node
+
+
+def as_node(tree: Node | Token) -> Node:
+    if isinstance(tree, Tree):
+        return tree
+    raise ConditionError(f"is not valid at '{tree}'", tree.line or 1, tree.column or 1)
+
+
+def error_at(node: Node, message: str) -> ConditionError:
+    """`message` at the place where `node` begins."""
+    return ConditionError(message, getattr(node.meta, "line", 1), getattr(node.meta, "column", 1))
+
+
+def dotted(node: Node) -> str | None:
+    """`a.b` as a name when `node` is a plain name before one dot, else `None`."""
+    if node.data != "member_dot":
+        return None
+    base = core(node.children[0])
+    return f"{base.children[0]}.{node.children[1]}" if base.data == "ident" else None
+
+
+def literal(token: Token) -> Any:
+    """The value of a literal: int, Decimal (exact, never a binary float), str or bool."""
+    text = str(token)
+    if token.type == "BOOL_LIT":
+        return text == "true"
+    if token.type == "INT_LIT":
+        return int(text, 16 if "0x" in text else 10)
+    if token.type == "FLOAT_LIT":
+        return Decimal(text)
+    form = STRING_FORM.fullmatch(text)
+    if token.type in ("STRING_LIT", "MLSTRING_LIT") and form:
+        raw, _, body = form.groups()
+        return body if raw else ESCAPE.sub(_unescaped, body)
+    kind = {"NULL_LIT": "null (ask has(...) instead)", "UINT_LIT": "unsigned numbers (leave the u out)"}
+    what = kind.get(token.type, "this kind of value")
+    raise ConditionError(f"uses {what}, which conditions do not offer", token.line or 1, token.column or 1)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1] or match[2] or match[3]
+    if code:
+        return chr(int(code, 16))
+    return chr(int(match[4], 8)) if match[4] else ESCAPES.get(match[5], match[5])
+
+
+def _remedy(text: str, line: int, column: int) -> str:
+    lines = text.splitlines() or [""]
+    source = lines[min(line, len(lines)) - 1]
+    before, rest = source[: column - 1].rstrip(), source[column - 1 :].strip()
+    at = f"at '{rest[:20]}'" if rest else "at its end"
+    if rest.startswith("=") or before.endswith("="):
+        return f"is not valid {at}: equality is written =="
+    if re.match(r"(and|or|not)\b", rest) or re.search(r"\b(and|or|not)$", before):
+        return f"is not valid {at}: write && for and, || for or, ! for not"
+    if re.match(r"-\d", rest):
+        return f"is not valid {at}: put a space after the minus"
+    return f"is not valid {at}: an operator, a value or a bracket is missing or too many"
