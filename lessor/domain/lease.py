@@ -46,9 +46,6 @@ OPEN = frozenset(State) - FINAL
 NOTHING_YET = frozenset({State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVED})
 """States before anything was tried: from these a lease may become final without a look."""
 
-HOLDING = frozenset({State.PROVISIONING, State.WAITING_FOR_CAPACITY, State.APPROVED, State.ACTIVE, State.ENDING})
-"""States in which the lease's GPUs count against its team's quota."""
-
 
 @dataclass(frozen=True)
 class Terms:
