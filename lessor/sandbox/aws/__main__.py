@@ -27,8 +27,8 @@ def main(arguments: list[str] | None = None) -> None:
             simulator.controls.set_delays(**REALISTIC_DELAYS)
         print(f"simulated AWS: {simulator.url}  (page: {simulator.page})", flush=True)  # noqa: T201
         print(  # noqa: T201
-            f"It begins empty and lives in memory: what you launch is gone when it stops. Account {HOME_ACCOUNT}; any access "
-            f"key is lessor's role, {administrator_key()} is the account's administrator.",
+            "It begins empty and lives in memory: what you launch is gone when it stops.\n"
+            f"Account {HOME_ACCOUNT}; any access key is lessor's role, {administrator_key()} its administrator's.",
             flush=True,
         )
         stop.wait()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from moto.iam.models import iam_backends
-from moto.moto_api._internal import moto_api_backend
+from moto.moto_api._internal.models import moto_api_backend
 
 from lessor.sandbox.aws import services
 from lessor.sandbox.aws.call import ApiCall
@@ -18,7 +18,7 @@ from lessor.sandbox.aws.errors import Answer, AwsError, render_error
 from lessor.sandbox.aws.faults import Fault
 from lessor.sandbox.aws.identity import HOME_ACCOUNT, Caller
 from lessor.sandbox.aws.instance_types import repair_instance_types
-from lessor.sandbox.aws.journal import JournalEntry
+from lessor.sandbox.aws.journal import Delivered, JournalEntry
 from lessor.sandbox.aws.state import CloudState
 from lessor.sandbox.aws.throttle import request_limit_exceeded
 
@@ -62,11 +62,11 @@ class SimulatedCloud:
 
     def answer(self, call: ApiCall) -> Delivery:
         with self.lock:
-            self.state.fleet.settle()
+            self.state.settle()
             caller = self.state.identities.caller(call.access_key)
             entry = self._open(call, caller)
             delivery, code = self._answer(call, caller)
-            lost = "answer-lost" if code is not None else "request-lost"
+            lost: Delivered = "answer-lost" if code is not None else "request-lost"
             self.state.journal.close(entry, code or "", "answered" if delivery.answer else lost)
             return delivery
 
@@ -145,7 +145,7 @@ def _resource_tokens(call: ApiCall) -> int:
 
 
 def _summary(call: ApiCall) -> str:
-    asked = call.parameters or {k: v for k, v in call.document.items() if isinstance(v, str | int)}
+    asked: dict[str, Any] = call.parameters or {k: v for k, v in call.document.items() if isinstance(v, str | int)}
     shown = [f"{name}={asked[name]}" for name in _SHOWN_PARAMETERS if asked.get(name)]
     shown += [
         str(value) for name, value in asked.items() if name.startswith(("InstanceId.", "ResourceId.", "Filter.1."))

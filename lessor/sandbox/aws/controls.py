@@ -23,7 +23,7 @@ class Controls(Events):
     def __init__(self, cloud: SimulatedCloud) -> None:
         super().__init__(cloud)
 
-    # -- what AWS has and grants ------------------------------------------------------------------------------------
+    # -- what AWS has and grants --
 
     def refuse_capacity(self, instance_type: str = "*", zone: str = "*", market: str = "*") -> None:
         """InsufficientInstanceCapacity for launches and starts of these types there."""
@@ -70,7 +70,7 @@ class Controls(Events):
         with self._cloud.lock:
             self._state.prices.unreachable = on
 
-    # -- what goes wrong on the way ---------------------------------------------------------------------------------
+    # -- what goes wrong on the way --
 
     def throttle(self, action: str = "*", times: int = 1) -> None:
         """RequestLimitExceeded for the next `times` calls."""
@@ -114,7 +114,7 @@ class Controls(Events):
         with self._cloud.lock:
             self._state.faults.clear(action)
 
-    # -- how long things take, how lists come ------------------------------------------------------------------------
+    # -- how long things take, how lists come --
 
     def set_delays(
         self,
@@ -122,12 +122,16 @@ class Controls(Events):
         stopping: float | None = None,
         shutting_down: float | None = None,
         terminated_visible: float | None = None,
+        replacement: float | None = None,
     ) -> None:
         """Seconds between states; what is None stays as it is."""
         with self._cloud.lock:
-            for name, value in locals().copy().items():
-                if name != "self" and value is not None:
-                    setattr(self._state.fleet.delays, name, value)
+            delays = self._state.fleet.delays
+            delays.pending = delays.pending if pending is None else pending
+            delays.stopping = delays.stopping if stopping is None else stopping
+            delays.shutting_down = delays.shutting_down if shutting_down is None else shutting_down
+            delays.terminated_visible = delays.terminated_visible if terminated_visible is None else terminated_visible
+            delays.replacement = delays.replacement if replacement is None else replacement
 
     def hide_new_instances(self, seconds: float = 0.0, reads: int = 0) -> None:
         """New instances are unknown for a while and for a number of look-ups: NotFound, absent from lists."""
@@ -156,7 +160,7 @@ class Controls(Events):
         with self._cloud.lock:
             self._state.strict_tag_characters = not on
 
-    # -- who may do what ----------------------------------------------------------------------------------------------
+    # -- who may do what --
 
     def enforce_iam(self, on: bool = True, policies: list[str] | None = None) -> None:
         """Check lessor's policy (`deploy/aws` as shipped, or these files) on every call."""
@@ -182,7 +186,7 @@ class Controls(Events):
             self._cloud.prepare_account(account)
             return self._state.identities.add_account(account, external_id, role_name).arn
 
-    # -- questions ------------------------------------------------------------------------------------------------------
+    # -- questions --
 
     def calls(self, action: str, error: str | None = None) -> int:
         """How often `action` was called; with `error`, how often it ended so (`""`: without error)."""
@@ -196,13 +200,13 @@ class Controls(Events):
     def leftovers(self, lease: str | None = None) -> list[Resource]:
         """Everything that still exists, of one lease by its tag or of everybody."""
         with self._cloud.lock:
-            self._state.fleet.settle()
+            self._state.settle()
             return inventory.leftovers(self._state, lease)
 
     def instances(self, lease: str | None = None, state: str | None = None) -> list[dict[str, Any]]:
         """All instances that are remembered (launch history), narrowed by lease tag and by state."""
         with self._cloud.lock:
-            self._state.fleet.settle()
+            self._state.settle()
             listed = inventory.describe_instances(self._state)
         return [
             i for i in listed if lease in (None, i["tags"].get(inventory.LEASE_TAG)) and state in (None, i["state"])
@@ -211,7 +215,7 @@ class Controls(Events):
     def snapshot(self) -> dict[str, Any]:
         """Everything the page shows, as JSON."""
         with self._cloud.lock:
-            self._state.fleet.settle()
+            self._state.settle()
             state = self._state
             return {
                 "now": state.clock.now().isoformat(),

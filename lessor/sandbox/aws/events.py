@@ -24,7 +24,7 @@ class Events:
         """Move the simulator's clock forward; what falls due happens."""
         with self._cloud.lock:
             now = self._state.clock.advance(seconds)
-            self._state.fleet.settle()
+            self._state.settle()
             return now
 
     def freeze_clock(self) -> None:
@@ -46,7 +46,10 @@ class Events:
             else:
                 self._state.fleet.terminate(record, "Server.SpotInstanceTermination", "Spot instance termination")
                 request.enter(
-                    "closed", "instance-terminated-no-capacity", "Terminated: there is no spot capacity.", now
+                    "open" if request.type == "persistent" else "closed",
+                    "instance-terminated-no-capacity",
+                    "Terminated: there is no spot capacity.",
+                    now,
                 )
 
     def terminate(

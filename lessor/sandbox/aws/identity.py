@@ -54,7 +54,7 @@ class Identities:
 
     def __init__(self) -> None:
         self.enforced = True
-        self._home_policies = (PolicyDocument.read(shipped_file("lessor-policy.json")),)
+        self._home_policies: tuple[PolicyDocument, ...] = (PolicyDocument.read(shipped_file("lessor-policy.json")),)
         self.guard_rails: list[PolicyDocument] = []
         self._roles: dict[str, Role] = {}
         self._sessions: dict[str, Caller] = {}

@@ -68,31 +68,45 @@ def _backends() -> list[Any]:
 
 
 def _in_backend(state: CloudState, backend: Any) -> Iterator[Resource]:
-    def resource(kind: str, identity: str, status: str, attached_to: str | None = None) -> Resource:
+    for kind, identity, status, attached in (*_machines(state, backend), *_network(backend), *_disks(backend)):
         tags = dict(backend.tags.get(identity, {}))
-        return Resource(kind, identity, status, backend.account_id, backend.region_name, tags, attached_to)
+        yield Resource(kind, identity, status, backend.account_id, backend.region_name, tags, attached)
 
+
+_Found = tuple[str, str, str, str | None]
+
+
+def _machines(state: CloudState, backend: Any) -> Iterator[_Found]:
     for record in state.fleet:
         if record.instance.ec2_backend is backend and record.state in ALIVE:
-            yield resource("instance", record.instance.id, record.state)
-    for volume in backend.volumes.values():
-        if not _belongs_to_image(backend, volume):
-            attached = volume.attachment.instance.id if volume.attachment else None
-            yield resource("volume", volume.id, volume.status, attached)
-    for interface in backend.enis.values():
-        attached = interface.instance.id if interface.instance else None
-        yield resource("network-interface", interface.id, interface.status, attached)
-    for address in backend.addresses:
-        attached = address.instance.id if address.instance else None
-        yield resource("address", address.allocation_id, "associated" if address.association_id else "free", attached)
-    for snapshot in backend.snapshots.values():
-        if not snapshot.from_ami:
-            yield resource("snapshot", snapshot.id, snapshot.status)
+            yield "instance", record.instance.id, record.state, None
     for request in backend.spot_instance_requests.values():
         if request.state in _OPEN_REQUESTS:
-            yield resource("spot-request", request.id, request.state, request.instance_id)
+            yield "spot-request", request.id, request.state, request.instance_id
 
 
-def _belongs_to_image(backend: Any, volume: Any) -> bool:
-    """moto backs every public image with a volume of its own, which no account would see."""
-    return any(snapshot.volume is volume and snapshot.from_ami for snapshot in backend.snapshots.values())
+def _network(backend: Any) -> Iterator[_Found]:
+    for interface in backend.enis.values():
+        yield "network-interface", interface.id, interface.status, _instance_id(interface)
+    for address in backend.addresses:
+        yield (
+            "address",
+            address.allocation_id,
+            "associated" if address.association_id else "free",
+            _instance_id(address),
+        )
+
+
+def _disks(backend: Any) -> Iterator[_Found]:
+    # moto backs every public image with a volume and a snapshot of its own, which no account would see.
+    of_images = {snapshot.volume.id for snapshot in backend.snapshots.values() if snapshot.from_ami}
+    for volume in backend.volumes.values():
+        if volume.id not in of_images:
+            yield "volume", volume.id, volume.status, _instance_id(volume.attachment)
+    for snapshot in backend.snapshots.values():
+        if not snapshot.from_ami:
+            yield "snapshot", snapshot.id, snapshot.status, None
+
+
+def _instance_id(attached: Any) -> str | None:
+    return str(attached.instance.id) if attached and attached.instance else None

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-Delivery = Literal["answered", "answer-lost", "request-lost"]
+Delivered = Literal["answered", "answer-lost", "request-lost"]
 
 
 @dataclass
@@ -23,7 +23,7 @@ class JournalEntry:
     principal: str
     summary: str
     error: str = ""
-    delivery: Delivery = "answered"
+    delivery: Delivered = "answered"
     details: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class Journal:
         self._entries.append(entry)
         return entry
 
-    def close(self, entry: JournalEntry, error: str, delivery: Delivery) -> None:
+    def close(self, entry: JournalEntry, error: str, delivery: Delivered) -> None:
         entry.error, entry.delivery = error, delivery
         self._counts[(entry.action, error)] += 1
 

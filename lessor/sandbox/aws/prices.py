@@ -93,23 +93,31 @@ class PriceBook:
         return (self.on_demand(instance_type, zone[:-1]) * share / 100).quantize(_CENTS_OF_A_CENT)
 
     def spot_history(
-        self, region: str, kinds: Iterable[str], zones: Iterable[str], *, now: datetime
+        self, region: str, kinds: Iterable[str], zones: Iterable[str], *, since: datetime | None, now: datetime
     ) -> list[dict[str, Any]]:
-        """DescribeSpotPriceHistory: dated changes by zone, newest first."""
+        """DescribeSpotPriceHistory: dated changes by zone, newest first; from `since` on, and the one then in force."""
         wanted_zones, wanted_kinds = set(zones) or set(zones_of(region)), list(kinds) or list(ON_DEMAND_US_EAST_1)
-        return [
-            {
-                "AvailabilityZone": zone,
-                "InstanceType": kind,
-                "ProductDescription": "Linux/UNIX",
-                "SpotPrice": str(self.spot(kind, zone, change)),
-                "Timestamp": now - timedelta(hours=hours),
-            }
-            for change, hours in enumerate(_SPOT_CHANGES_HOURS)
-            for kind in wanted_kinds
-            for zone in zones_offering(region, kind)
-            if zone in wanted_zones
-        ]
+        entries = []
+        for change, hours in enumerate(_SPOT_CHANGES_HOURS):
+            at = now - timedelta(hours=hours)
+            entries += [
+                self._spot_entry(kind, zone, change, at)
+                for kind in wanted_kinds
+                for zone in zones_offering(region, kind)
+                if zone in wanted_zones
+            ]
+            if since is not None and at <= since:
+                break
+        return entries
+
+    def _spot_entry(self, kind: str, zone: str, change: int, at: datetime) -> dict[str, Any]:
+        return {
+            "AvailabilityZone": zone,
+            "InstanceType": kind,
+            "ProductDescription": "Linux/UNIX",
+            "SpotPrice": str(self.spot(kind, zone, change)),
+            "Timestamp": at,
+        }
 
 
 def _scaled(base: Decimal, region: str) -> Decimal:

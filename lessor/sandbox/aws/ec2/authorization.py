@@ -74,9 +74,9 @@ def unauthorized(caller_arn: str, request: AuthorizationRequest) -> AwsError:
     ).decode()
     return AwsError(
         "UnauthorizedOperation",
-        f"You are not authorized to perform this operation. User: {caller_arn} is not authorized to perform: {request.action} "
-        f"on resource: {request.resource} because no identity-based policy allows the {request.action} action. "
-        f"Encoded authorization failure message: {encoded}",
+        f"You are not authorized to perform this operation. User: {caller_arn} is not authorized to perform: "
+        f"{request.action} on resource: {request.resource} because no identity-based policy allows the "
+        f"{request.action} action. Encoded authorization failure message: {encoded}",
         403,
     )
 
@@ -111,7 +111,9 @@ def _used_resources(call: Ec2Actions) -> list[str]:
     interfaces = call._get_param("NetworkInterfaces", [])
     groups = list(call._get_param("SecurityGroupIds", [])) + [g for i in interfaces for g in i.get("Groups", [])]
     subnets = [call._get_param("SubnetId"), *(i.get("SubnetId") for i in interfaces)]
-    return [call._get_param("ImageId"), *filter(None, subnets), *groups]
+    # An image that is no id yet (malformed, or a parameter that EC2 resolves) is left to the launch itself.
+    images = [image for image in [call._get_param("ImageId")] if str(image).startswith("ami-")]
+    return [*images, *filter(None, subnets), *groups]
 
 
 def _instance_keys(call: Ec2Actions) -> dict[str, list[str]]:
@@ -187,7 +189,7 @@ def _resource_tags(call: Ec2Actions, resource: str) -> dict[str, list[str]]:
 
 
 def _resource_arn(call: Ec2Actions, resource: str) -> str:
-    return _arn(call, _KINDS.get(resource.split("-")[0], "resource"), resource)
+    return _arn(call, _KINDS.get(resource.split("-", maxsplit=1)[0], "resource"), resource)
 
 
 def _arn(call: Ec2Actions, kind: str, name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from moto.ec2.responses import EC2Response
 
 from lessor.sandbox.aws.ec2.lifecycle import InstanceRecord
+from lessor.sandbox.aws.ec2.refusals import unknown_instances
 from lessor.sandbox.aws.errors import AwsError
 from lessor.sandbox.aws.identity import Caller
 from lessor.sandbox.aws.state import CloudState
@@ -76,9 +77,3 @@ class Ec2Actions(EC2Response):
 
     def _own_fleet(self) -> list[InstanceRecord]:
         return [r for r in self.state.fleet if r.account == self.current_account and r.region == self.region]
-
-
-def unknown_instances(instance_ids: list[str]) -> AwsError:
-    if len(instance_ids) == 1:
-        return AwsError("InvalidInstanceID.NotFound", f"The instance ID '{instance_ids[0]}' does not exist")
-    return AwsError("InvalidInstanceID.NotFound", f"The instance IDs '{', '.join(instance_ids)}' do not exist")

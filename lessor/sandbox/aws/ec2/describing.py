@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from datetime import UTC
 from typing import Any
 
 from moto.core.responses import ActionResult
@@ -24,7 +25,8 @@ class DescribeActions(Ec2Actions):
                 "InvalidParameterCombination", "The parameter instancesSet cannot be used with the parameter maxResults"
             )
         self.error_on_dryrun()
-        wanted = self._filters_from_querystring()
+        wanted: Any = self._filters_from_querystring()
+        filters.check_names(wanted)
         try:
             named = {record.instance.id for record in self.records(instance_ids)}
             chosen = [
@@ -81,7 +83,9 @@ class DescribeActions(Ec2Actions):
         kinds = kinds or wanted.get("instance-type", [])
         zone = self._get_param("AvailabilityZone")
         zones = [zone] if zone else wanted.get("availability-zone", [])
-        history = self.state.prices.spot_history(self.region, kinds, zones, now=self.state.clock.now())
+        since = self._get_param("StartTime")
+        since = since.replace(tzinfo=since.tzinfo or UTC) if since else None
+        history = self.state.prices.spot_history(self.region, kinds, zones, since=since, now=self.state.clock.now())
         return self._paged("SpotPriceHistory", history)
 
     def _shown(self, key: str, result: ActionResult) -> ActionResult:

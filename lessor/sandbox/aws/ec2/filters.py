@@ -35,8 +35,15 @@ _INSTANCE: dict[str, Callable[[Any], list[Any]]] = {
 }
 
 
+def check_names(filters: Mapping[str, list[str]]) -> None:
+    """Refuse an unknown filter as EC2 refuses it, however few instances there are."""
+    for name in filters:
+        if not name.startswith("tag:") and name != "tag-key" and name not in _INSTANCE:
+            raise AwsError("InvalidParameterValue", f"The filter '{name}' is invalid")
+
+
 def matches(instance: Any, filters: Mapping[str, list[str]]) -> bool:
-    """Whether the instance passes all filters; an unknown filter is refused as EC2 refuses it."""
+    """Whether the instance passes all filters; their names were checked before."""
     tags = instance.ec2_backend.tags.get(instance.id, {})
     return all(_any_matches(_values(instance, tags, name), wanted) for name, wanted in filters.items())
 
@@ -47,8 +54,6 @@ def _values(instance: Any, tags: Mapping[str, str], name: str) -> list[Any]:
         return [] if value is None else [value]
     if name == "tag-key":
         return list(tags)
-    if name not in _INSTANCE:
-        raise AwsError("InvalidParameterValue", f"The filter '{name}' is invalid")
     return _INSTANCE[name](instance)
 
 

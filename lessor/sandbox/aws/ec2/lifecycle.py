@@ -14,12 +14,15 @@ from lessor.sandbox.aws.ec2.machines import SimulatedInstance, SpotRequest
 
 @dataclass
 class Delays:
-    """Seconds between what is asked and what is seen; `terminated_visible` is how long the dead are still listed."""
+    """Seconds between what is asked and what is seen; `terminated_visible` is how long the dead are still listed,
+    `replacement` how long an auto scaling group or an open spot request waits before it starts another machine.
+    """
 
     pending: float = 0.0
     stopping: float = 0.0
     shutting_down: float = 0.0
     terminated_visible: float = 3600.0
+    replacement: float = 60.0
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class InstanceRecord:
     @property
     def group(self) -> str | None:
         """The auto scaling group it belongs to."""
-        tags = self.instance.ec2_backend.tags.get(self.instance.id, {})
+        tags: dict[str, str] = self.instance.ec2_backend.tags.get(self.instance.id, {})
         return tags.get("aws:autoscaling:groupName")
 
 
@@ -73,7 +76,7 @@ class Fleet:
         self._capacity = capacity
         self.delays = Delays()
         self.records: dict[str, InstanceRecord] = {}
-        self.on_terminated: Callable[[InstanceRecord], None] = lambda record: None
+        self.on_left: Callable[[InstanceRecord, datetime], None] = lambda record, at: None
 
     def __iter__(self) -> Iterator[InstanceRecord]:
         return iter(self.records.values())
@@ -142,8 +145,8 @@ class Fleet:
             reason=transition.reason,
             transition=transition.transition,
         )
-        if transition.state == "terminated":
-            self.on_terminated(record)
+        if transition.state in ("terminated", "stopped"):
+            self.on_left(record, transition.at)
 
     def _forget(self, record: InstanceRecord) -> None:
         backend, instance = record.instance.ec2_backend, record.instance
@@ -164,6 +167,7 @@ def dismantle(instance: Any) -> None:
     """What termination takes and leaves: disks and interfaces by their own flag, addresses are only let go."""
     backend = instance.ec2_backend
     interfaces = list(instance.nics.values())
+    volumes = [device.volume_id for device in instance.block_device_mapping.values()]
     for address in backend.addresses:
         if address.instance is instance or address.eni in interfaces:
             address.instance = address.eni = address.association_id = None
@@ -171,10 +175,14 @@ def dismantle(instance: Any) -> None:
         interface.stop()
         if interface.delete_on_termination:
             interface.delete()
+            backend.tags.pop(interface.id, None)
         else:
             instance.detach_eni(interface)
     instance.nics = {}
     instance.teardown_defaults()
+    for volume in volumes:
+        if volume not in backend.volumes:
+            backend.tags.pop(volume, None)
     association = backend.iam_instance_profile_associations.get(instance.id)
     if association:
         backend.disassociate_iam_instance_profile(association_id=association.association_id)

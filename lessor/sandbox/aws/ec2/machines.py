@@ -13,11 +13,15 @@ STATE_CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 4
 ALIVE = ("pending", "running", "stopping", "stopped", "shutting-down")
 
 
-class SimulatedInstance(Instance):  # type: ignore[misc]
-    """An instance that gives up its interfaces, disks and addresses when it is terminated, and knows its spot request."""
+class SimulatedInstance(Instance):
+    """An instance that gives up interfaces, disks and addresses when terminated, and knows its spot request."""
 
     spot_instance_request_id: str | None = None
     instance_lifecycle: str | None = None
+
+    @property
+    def instance_id(self) -> str:
+        return str(self.id)
 
     @property
     def private_ip(self) -> str | None:
@@ -41,20 +45,22 @@ class SimulatedInstance(Instance):  # type: ignore[misc]
 
     @property
     def vpc_id(self) -> str | None:
-        return None if self.state == "terminated" else super().vpc_id  # type: ignore[no-any-return]
+        return None if self.state == "terminated" else super().vpc_id
 
     @property
     def subnet_id(self) -> str | None:
-        return None if self.state == "terminated" else super().subnet_id  # type: ignore[no-any-return]
+        return None if self.state == "terminated" else super().subnet_id
 
     def enter(self, state: str, *, reason_code: str = "", reason: str = "", transition: str = "") -> None:
         """Show `state` from now on, with the reason as EC2 gives it."""
         self._state = InstanceState(state, STATE_CODES[state])
-        self.state_reason = StateReason(reason, reason_code) if reason_code else None
+        # EC2 leaves the reason out where there is none; moto's annotation does not know that.
+        reasons: Any = StateReason(reason, reason_code) if reason_code else None
+        self.state_reason = reasons
         self._reason = transition
 
 
-class SpotRequest(TaggedEC2Resource):  # type: ignore[misc]
+class SpotRequest(TaggedEC2Resource):
     """A spot request as DescribeSpotInstanceRequests shows it; RunInstances makes one for each spot instance."""
 
     product_description = "Linux/UNIX"
@@ -92,8 +98,10 @@ class SpotRequest(TaggedEC2Resource):  # type: ignore[misc]
 
 def install() -> None:
     """Make moto launch our instances, and read tags of one resource without scanning all tags of the account."""
-    moto_instances.Instance = SimulatedInstance
-    TaggedEC2Resource.get_tags = _tags_of
+    patched: Any = moto_instances
+    patched.Instance = SimulatedInstance
+    tagged: Any = TaggedEC2Resource
+    tagged.get_tags = _tags_of
 
 
 def _tags_of(resource: Any) -> list[dict[str, str]]:

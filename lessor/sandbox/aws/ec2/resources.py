@@ -6,7 +6,8 @@ from typing import Any
 
 from moto.core.responses import ActionResult
 
-from lessor.sandbox.aws.ec2.base import Ec2Actions, unknown_instances
+from lessor.sandbox.aws.ec2.base import Ec2Actions
+from lessor.sandbox.aws.ec2.refusals import unknown_instances
 from lessor.sandbox.aws.errors import AwsError
 from lessor.sandbox.aws.tags import MOST_TAGS, too_many_tags
 
@@ -34,6 +35,12 @@ class ResourceActions(Ec2Actions):
         self._check_resources(self._get_param("Resources", []))
         return super().delete_tags()
 
+    def delete_volume(self) -> ActionResult:
+        return self._deleted(super().delete_volume(), "VolumeId")
+
+    def delete_snapshot(self) -> ActionResult:
+        return self._deleted(super().delete_snapshot(), "SnapshotId")
+
     def create_volume(self) -> ActionResult:
         return self._create("CreateVolume", self._get_param("AvailabilityZone") or "", super().create_volume)
 
@@ -57,7 +64,7 @@ class ResourceActions(Ec2Actions):
         interface = self.ec2_backend.enis.get(self._get_param("NetworkInterfaceId"))
         if interface is not None and interface.instance is not None:
             raise AwsError("InvalidNetworkInterface.InUse", f"Network interface '{interface.id}' is currently in use.")
-        return super().delete_network_interface()
+        return self._deleted(super().delete_network_interface(), "NetworkInterfaceId")
 
     def release_address(self) -> ActionResult:
         allocation = self._get_param("AllocationId")
@@ -66,7 +73,12 @@ class ResourceActions(Ec2Actions):
             raise AwsError(
                 "InvalidIPAddress.InUse", f"The address with allocation id '{allocation}' is currently associated."
             )
-        return super().release_address()
+        return self._deleted(super().release_address(), "AllocationId")
+
+    def _deleted(self, result: ActionResult, parameter: str) -> ActionResult:
+        """Tags go with the resource; moto would list them for ever."""
+        self.ec2_backend.tags.pop(self._get_param(parameter), None)
+        return result
 
     def cancel_spot_instance_requests(self) -> ActionResult:
         requests = self.ec2_backend.spot_instance_requests

@@ -6,16 +6,16 @@ from typing import Any
 
 from moto.core.responses import ActionResult
 
-from lessor.sandbox.aws.ec2.base import Ec2Actions
-from lessor.sandbox.aws.ec2.launching import LaunchActions, no_capacity, vcpu_limit_exceeded
+from lessor.sandbox.aws.ec2.launching import LaunchActions
 from lessor.sandbox.aws.ec2.lifecycle import InstanceRecord
 from lessor.sandbox.aws.ec2.machines import STATE_CODES
+from lessor.sandbox.aws.ec2.refusals import no_capacity, vcpu_limit_exceeded
 from lessor.sandbox.aws.errors import AwsError
 from lessor.sandbox.aws.instance_types import vcpus
 from lessor.sandbox.aws.quotas import quota_code
 
 
-class LifecycleActions(LaunchActions, Ec2Actions):
+class LifecycleActions(LaunchActions):
     """The three verbs. Each checks all instances before it changes one."""
 
     def start_instances(self) -> ActionResult:
@@ -29,6 +29,7 @@ class LifecycleActions(LaunchActions, Ec2Actions):
         before = _states(records)
         for record in stopped:
             self.state.fleet.start(record)
+            self._note_spot(record, "active", "fulfilled", "Your spot request is fulfilled.")
         return ActionResult({"StartingInstances": _changes(records, before)})
 
     def stop_instances(self) -> ActionResult:
@@ -38,8 +39,9 @@ class LifecycleActions(LaunchActions, Ec2Actions):
             if record.spot_request and record.spot_request.type == "one-time":
                 raise AwsError(
                     "UnsupportedOperation",
-                    f"You can't stop the Spot Instance '{record.instance.id}' because it is associated with a one-time Spot "
-                    "Instance request. You can only stop Spot Instances associated with persistent Spot Instance requests.",
+                    f"You can't stop the Spot Instance '{record.instance.id}' because it is associated with a one-time "
+                    "Spot Instance request. You can only stop Spot Instances associated with persistent Spot Instance "
+                    "requests.",
                 )
             if record.state in ("pending", "shutting-down", "terminated"):
                 raise _wrong_state(record, "stopped")
@@ -62,14 +64,12 @@ class LifecycleActions(LaunchActions, Ec2Actions):
             # EC2 spares the whole zone of a protected instance and ends the others before it answers with the error.
             if record.instance.availability_zone not in zones:
                 self.state.fleet.terminate(record)
-                self._note_spot(
-                    record, "closed", "instance-terminated-by-user", "Your Spot Instance was terminated by you."
-                )
+                self._note_spot_end(record)
         if protected:
             raise AwsError(
                 "OperationNotPermitted",
-                f"The instance '{protected[0].instance.id}' may not be terminated. Modify its 'disableApiTermination' instance "
-                "attribute and try again.",
+                f"The instance '{protected[0].instance.id}' may not be terminated. Modify its "
+                "'disableApiTermination' instance attribute and try again.",
             )
         return ActionResult({"TerminatingInstances": _changes(records, before)})
 
@@ -90,6 +90,12 @@ class LifecycleActions(LaunchActions, Ec2Actions):
             limit = int(self.state.quotas.value(code, self.current_account, self.region))
             if self.vcpus_in_use(code) + vcpus(kind) > limit:
                 raise vcpu_limit_exceeded(limit)
+
+    def _note_spot_end(self, record: InstanceRecord) -> None:
+        """A persistent request that nobody cancelled opens again, and will be served with a new machine."""
+        persistent = record.spot_request is not None and record.spot_request.type == "persistent"
+        state = "open" if persistent else "closed"
+        self._note_spot(record, state, "instance-terminated-by-user", "Your Spot Instance was terminated by you.")
 
     def _note_spot(self, record: InstanceRecord, state: str, status: str, message: str) -> None:
         if record.spot_request and record.spot_request.state in ("active", "open", "disabled"):
