@@ -13,10 +13,12 @@ UV := UV_PYTHON_DOWNLOADS=never $(if $(wildcard $(BIN)/python),,UV_PYTHON=$(PYTH
 LOCKED := pyproject.toml uv.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test check lint types imports unit e2e bench screenshots format clean
+.PHONY: help setup demo up test check lint types imports unit e2e bench screenshots format clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: .venv/.for-tests ## Install everything that the tests need into .venv
 
 demo: .venv/.for-use ## Play the whole life of a GPU lease, here, in about a minute
 	@$(BIN)/lessor demo

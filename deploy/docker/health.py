@@ -1,0 +1,70 @@
+"""Health of a container: exit code 0 while its program does its work, 1 with one line of reason when it does not.
+
+health.py worker    the Temporal server sees a poller of this container on the task queue `lessor`
+health.py bot       Slack is connected: a connection to port 443 is open, or the HTTP port listens
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+FRESH = timedelta(minutes=2)
+ESTABLISHED = "01"
+HTTP_PORT = 3000
+
+
+async def worker_problem() -> str:
+    """Empty when this host polls; the address and namespace come from TEMPORAL_* as for the worker itself."""
+    from temporalio.api.enums.v1 import TaskQueueType
+    from temporalio.api.taskqueue.v1 import TaskQueue
+    from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+    from temporalio.client import Client
+    from temporalio.envconfig import ClientConfig
+
+    from lessor.contracts import TASK_QUEUE
+
+    client = await Client.connect(**ClientConfig.load_client_connect_config())
+    asked = DescribeTaskQueueRequest(
+        namespace=client.namespace,
+        task_queue=TaskQueue(name=TASK_QUEUE),
+        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+    )
+    answer = await client.workflow_service.describe_task_queue(asked, timeout=timedelta(seconds=5))
+    oldest = datetime.now(UTC) - FRESH
+    here = f"@{socket.gethostname()}"
+    for poller in answer.pollers:
+        if poller.identity.endswith(here) and poller.last_access_time.ToDatetime(UTC) >= oldest:
+            return ""
+    return f"no poller of {here} on task queue {TASK_QUEUE} within {FRESH}; {len(answer.pollers)} others poll"
+
+
+def bot_problem(tables: tuple[Path, ...] = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))) -> str:
+    """Empty when a connection to port 443 is open (Socket Mode) or the HTTP port answers (HTTP mode)."""
+    for table in tables:
+        for line in table.read_text().splitlines()[1:] if table.exists() else ():
+            _number, _local, remote, state = line.split()[:4]
+            if state == ESTABLISHED and int(remote.rsplit(":", 1)[1], 16) == 443:
+                return ""
+    try:
+        socket.create_connection(("127.0.0.1", HTTP_PORT), timeout=2).close()
+    except OSError:
+        return f"no open connection to Slack, and nothing listens on port {HTTP_PORT}"
+    return ""
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        problem = asyncio.run(worker_problem()) if arguments == ["worker"] else bot_problem()
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+    if problem:
+        sys.stderr.write(f"unhealthy: {problem}\n")
+    return 1 if problem else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

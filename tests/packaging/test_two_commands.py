@@ -1,0 +1,77 @@
+"""`make demo`, `make test` and `.ci/run`: what they call, and what they say on a machine that lacks something."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_make_help_lists_the_commands() -> None:
+    told = _run("make", "help").stdout
+    for command in ("demo", "up", "test", "lint", "types", "unit", "e2e", "bench", "clean"):
+        assert re.search(rf"^  make {command}\s+\w", told, re.MULTILINE), command
+
+
+def test_make_test_runs_every_check_and_ends_with_pytest() -> None:
+    # In a clone everything is old enough to be set up; here only the order of the commands matters.
+    commands = _run("make", "--dry-run", "--always-make", "test").stdout
+    order = ["uv sync", "ruff check", "ruff format --check", "mypy", "lint-imports", "get-browser.sh", "pytest"]
+    places = [commands.index(step) for step in order]
+    assert places == sorted(places)
+    assert commands.strip().splitlines()[-1].startswith(".venv/bin/pytest")
+    assert "--locked" in commands
+
+
+def test_make_demo_installs_no_test_tools() -> None:
+    commands = _run("make", "--dry-run", "--always-make", "demo").stdout
+    assert "--extra sandbox" in commands
+    assert "--group dev" not in commands
+    assert commands.strip().splitlines()[-1] == ".venv/bin/lessor demo"
+
+
+def test_ci_runs_the_same_command_and_skips_nothing() -> None:
+    ci = ROOT / ".ci" / "run"
+    assert os.access(ci, os.X_OK)
+    text = ci.read_text()
+    assert "set -euo pipefail" in text
+    assert "export CI=true" in text
+    assert text.rstrip().endswith("make test")
+    assert subprocess.run(["bash", "-n", str(ci)], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "scripts").glob("*.sh")), ids=lambda path: path.name)
+def test_scripts_are_valid_for_a_plain_shell(script: Path) -> None:
+    assert subprocess.run(["sh", "-n", str(script)], check=False).returncode == 0
+
+
+def test_no_python_is_a_clear_message(tmp_path: Path) -> None:
+    ran = _run("sh", "scripts/get-uv.sh", "", str(tmp_path / "env"), "0.0.0", check=False)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("lessor needs Python 3.11 or newer and found none")
+    assert "apt-get install python3 python3-venv" in ran.stderr
+
+
+def test_a_python_without_pip_and_ensurepip_is_a_clear_message_for_those_who_are_not_root(tmp_path: Path) -> None:
+    for name, text in {"python3": "exit 1", "id": "echo 1000"}.items():
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+    path = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    ran = _run("sh", "scripts/get-uv.sh", "python3", str(tmp_path / "env"), "0.0.0", check=False, environment=path)
+    assert ran.returncode == 1
+    assert "sudo apt-get install python3-venv" in ran.stderr
+    assert not (tmp_path / "env").exists()
+
+
+def _run(*argv: str, check: bool = True, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    # Without what an outer make hands down, so that this one prints what it would by itself.
+    clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    return subprocess.run(
+        argv, cwd=ROOT, env={**clean, **(environment or {})}, capture_output=True, text=True, check=check, timeout=60
+    )
