@@ -6,10 +6,11 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
+from moto.core.base_backend import BackendDict
 from moto.iam.models import iam_backends
 from moto.moto_api._internal.models import moto_api_backend
 
-from lessor.sandbox.aws import services
+from lessor.sandbox.aws import images, services
 from lessor.sandbox.aws.call import ApiCall
 from lessor.sandbox.aws.ec2 import machines
 from lessor.sandbox.aws.ec2.api import SimulatedEc2
@@ -44,6 +45,7 @@ class SimulatedCloud:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         machines.install()
+        images.install()
         repair_instance_types()
         self.state = CloudState()
         self.reset()
@@ -51,6 +53,8 @@ class SimulatedCloud:
     def reset(self) -> None:
         """An empty AWS with all switches off."""
         with self.lock:
+            for backends in BackendDict._instances:
+                backends.clear()
             moto_api_backend.reset()
             self.state = CloudState()
             self.prepare_account(HOME_ACCOUNT)

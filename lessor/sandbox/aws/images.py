@@ -7,9 +7,11 @@ AWS Deep Learning AMI release notes.
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from typing import Any
 
-from moto.ec2.models.amis import Ami
+from moto.ec2.models.amis import Ami, AmiBackend
+from moto.utilities.utils import load_resource
 
 _PREFIX = "/aws/service/deeplearning/ami/x86_64/"
 _IMAGES = {
@@ -29,14 +31,22 @@ def image_id(parameter: str, region: str) -> str | None:
     return "ami-" + hashlib.sha256(f"{parameter}@{region}".encode()).hexdigest()[:17]
 
 
-def publish_images(ec2_backend: Any) -> None:
-    """Make the images known to EC2 in this account and region; cheap when they are."""
+def install() -> None:
+    """Make every new account and region know these images and Amazon Linux, and not moto's 1,300 others.
+
+    The others cost a third of a second for each account and region after each reset.
+    """
+    backend: Any = AmiBackend
+    backend._load_amis = _load_images
+
+
+def _load_images(backend: Any) -> None:
+    for facts in _amazon_linux(backend.region_name):
+        backend.amis[facts["ami_id"]] = Ami(backend, owner_alias="amazon", **facts)
     for parameter, name in PARAMETERS.items():
-        identity = str(image_id(parameter, ec2_backend.region_name))
-        if identity in ec2_backend.amis:
-            return
-        ec2_backend.amis[identity] = Ami(
-            ec2_backend,
+        identity = str(image_id(parameter, backend.region_name))
+        backend.amis[identity] = Ami(
+            backend,
             identity,
             name=f"Deep Learning {name}",
             description=f"Simulated image of {parameter}",
@@ -45,14 +55,20 @@ def publish_images(ec2_backend: Any) -> None:
             public=True,
             virtualization_type="hvm",
             architecture="x86_64",
-            state="available",
-            platform=None,
-            image_type="machine",
             image_location=f"amazon/{name}",
             hypervisor="xen",
             root_device_type="ebs",
             root_device_name=_IMAGES[name],
         )
+
+
+@cache
+def _amazon_linux(region: str) -> list[dict[str, Any]]:
+    try:
+        images: list[dict[str, Any]] = load_resource(f"ec2/resources/latest_amis/{region}.json")
+    except FileNotFoundError:
+        return []
+    return [{name: value for name, value in image.items() if name != "creation_date"} for image in images]
 
 
 def parameter_answer(name: str, region: str, value: str) -> dict[str, Any]:

@@ -6,12 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from moto.ec2.models import ec2_backends
-
 from lessor.sandbox.aws.call import ApiCall
 from lessor.sandbox.aws.errors import Answer, AwsError
 from lessor.sandbox.aws.identity import Caller
-from lessor.sandbox.aws.images import image_id, parameter_answer, publish_images
+from lessor.sandbox.aws.images import image_id, parameter_answer
 from lessor.sandbox.aws.moto_gateway import ask_moto
 from lessor.sandbox.aws.policy import AuthorizationRequest
 from lessor.sandbox.aws.pricing_api import get_products
@@ -77,13 +75,13 @@ def _get_caller_identity(call: ApiCall, caller: Caller, state: CloudState) -> An
 
 def _get_parameter(call: ApiCall, caller: Caller, state: CloudState) -> Answer:
     name = str(call.document.get("Name", ""))
-    value = _public_image(name, call, caller)
+    value = image_id(name, call.region)
     return _json({"Parameter": parameter_answer(name, call.region, value)}) if value else ask_moto(call, caller.account)
 
 
 def _get_parameters(call: ApiCall, caller: Caller, state: CloudState) -> Answer:
     names = call.document.get("Names", [])
-    ours = {name: value for name in names if (value := _public_image(name, call, caller))}
+    ours = {name: value for name in names if (value := image_id(name, call.region))}
     if not ours:
         return ask_moto(call, caller.account)
     others = [name for name in names if name not in ours]
@@ -96,13 +94,6 @@ def _get_parameters(call: ApiCall, caller: Caller, state: CloudState) -> Answer:
     return _json(
         {"Parameters": listed + rest.get("Parameters", []), "InvalidParameters": rest.get("InvalidParameters", [])}
     )
-
-
-def _public_image(name: str, call: ApiCall, caller: Caller) -> str | None:
-    value = image_id(name, call.region)
-    if value:
-        publish_images(ec2_backends[caller.account][call.region])
-    return value
 
 
 def _get_products(call: ApiCall, caller: Caller, state: CloudState) -> Answer:

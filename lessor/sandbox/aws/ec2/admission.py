@@ -12,7 +12,7 @@ from lessor.sandbox.aws.ec2.base import Ec2Actions
 from lessor.sandbox.aws.ec2.machines import ALIVE
 from lessor.sandbox.aws.ec2.refusals import no_capacity, not_offered, vcpu_limit_exceeded
 from lessor.sandbox.aws.errors import AwsError
-from lessor.sandbox.aws.images import image_id, publish_images
+from lessor.sandbox.aws.images import image_id
 from lessor.sandbox.aws.quotas import Market, quota_code
 
 _TAGGABLE = ("instance", "volume", "network-interface", "spot-instances-request", "elastic-gpu")
@@ -52,7 +52,6 @@ class LaunchAdmission(Ec2Actions):
         image = self._resolved(self._get_param("ImageId") or "")
         if not image.startswith("ami-"):
             raise AwsError("InvalidAMIID.Malformed", f'Invalid id: "{image}" (expecting "ami-...")')
-        publish_images(self.ec2_backend)
         if image not in self.ec2_backend.amis:
             raise AwsError("InvalidAMIID.NotFound", f"The image id '[{image}]' does not exist")
 
