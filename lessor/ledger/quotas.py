@@ -41,7 +41,7 @@ class SqlQuotaBook(Book):
             _refuse_if_over(connection, wanted.lease_id)
             held = connection.execute(_OF_TEAM, {"wanted": wanted.team}).all()
             quota.check(wanted, quotas, [Reservation(*row) for row in held])
-            connection.execute(self._store, _row(wanted))
+            connection.execute(self._take, _row(wanted))
 
     def release(self, lease_id: str) -> None:
         with self._db.write() as connection:
@@ -54,7 +54,7 @@ class SqlQuotaBook(Book):
             return tuple(Reservation(*row) for row in rows)
 
     @cached_property
-    def _store(self) -> Any:
+    def _take(self) -> Any:
         insert = self._db.insert(RESERVATIONS)
         new = {name: insert.excluded[name] for name in ("team", "model", "gpus")}
         return insert.on_conflict_do_update(index_elements=[RESERVATIONS.c.lease_id], set_=new)
