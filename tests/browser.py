@@ -29,14 +29,15 @@ ARGUMENTS = [
 @contextlib.asynccontextmanager
 async def launched_browser() -> AsyncIterator[Browser]:
     """A headless browser that closes with the block; skips (fails in CI) when there is none."""
-    path = str(DEBIAN_CHROMIUM) if DEBIAN_CHROMIUM.exists() else None
     async with async_playwright() as playwright:
         try:
-            browser = await playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+            browser = await playwright.chromium.launch(executable_path=_debian_chromium(), args=ARGUMENTS)
         except Error as missing:
             refuse(f"no browser ({missing.message.splitlines()[0]}): apt-get install chromium, or playwright install")
-        async with contextlib.aclosing(_Closing(browser)):
+        try:
             yield browser
+        finally:
+            await browser.close()
 
 
 @contextlib.asynccontextmanager
@@ -58,9 +59,5 @@ def refuse(reason: str) -> None:
     pytest.skip(reason)
 
 
-class _Closing:
-    def __init__(self, browser: Browser) -> None:
-        self._browser = browser
-
-    async def aclose(self) -> None:
-        await self._browser.close()
+def _debian_chromium() -> str | None:
+    return str(DEBIAN_CHROMIUM) if DEBIAN_CHROMIUM.exists() else None

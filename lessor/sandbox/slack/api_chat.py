@@ -132,7 +132,7 @@ METHODS: dict[str, Method] = {
 def _content(args: Args) -> tuple[list[Json], list[Json]]:
     blocks = args.structure("blocks") or []
     attachments = args.structure("attachments") or []
-    if not blocks and not attachments and not args.text("text"):
+    if not blocks and not attachments and not args.text("text").strip():
         raise SlackError("no_text")
     check_message_blocks(blocks)
     return blocks, attachments

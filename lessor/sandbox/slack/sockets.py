@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import secrets
@@ -32,6 +33,7 @@ class Sockets:
         self._clock = clock
         self._tickets: dict[str, float] = {}
         self._connections: list[_Connection] = []
+        self._leaving: list[_Connection] = []
         self._numbers = itertools.count(1)
         self._turn = 0
         self._waiting: dict[str, list[asyncio.Future[Json]]] = {}
@@ -71,8 +73,9 @@ class Sockets:
         except WebSocketDisconnect:
             pass
         finally:
-            if connection in self._connections:
-                self._connections.remove(connection)
+            for known in (self._connections, self._leaving):
+                if connection in known:
+                    known.remove(connection)
             self._changed.set()
 
     async def attempt(self, attempt: Attempt) -> Ack:
@@ -95,28 +98,30 @@ class Sockets:
         return Ack(payload=answer.result()) if answered else Ack("operation_timeout")
 
     async def disconnect(self, reason: str = "refresh_requested") -> int:
-        """Ask every connection to come back on a new one, as Slack does now and then; gives how many."""
-        closing = list(self._connections)
-        self._connections.clear()
-        for connection in closing:
-            await self._close(connection, {"type": "disconnect", "reason": reason, "debug_info": {"host": "sandbox"}})
-        return len(closing)
+        """Ask every connection to come back on a new one, as Slack does now and then; gives how many.
+
+        The old ones get nothing more; the client closes them, and until it has they can still acknowledge.
+        """
+        asked = self._take_all()
+        self._leaving += asked
+        for connection in asked:
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+                await connection.socket.send_json(
+                    {"type": "disconnect", "reason": reason, "debug_info": {"host": "sandbox"}}
+                )
+        return len(asked)
 
     async def drop(self) -> int:
         """Break every connection without a word; gives how many."""
-        closing = list(self._connections)
-        self._connections.clear()
-        for connection in closing:
-            await self._close(connection, None)
-        return len(closing)
+        dropped = self._take_all()
+        for connection in [*dropped, *self._leaving]:
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+                await connection.socket.close()
+        return len(dropped)
 
-    async def _close(self, connection: _Connection, last_words: Json | None) -> None:
-        try:
-            if last_words is not None:
-                await connection.socket.send_json(last_words)
-            await connection.socket.close()
-        except (WebSocketDisconnect, RuntimeError):
-            return
+    def _take_all(self) -> list[_Connection]:
+        taken, self._connections = self._connections, []
+        return taken
 
     def _receive(self, text: str) -> None:
         try:

@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 def bolt_app(slack: RunningSandbox) -> AsyncApp:
     client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url)
-    return AsyncApp(client=client, token=slack.bot_token, signing_secret=slack.signing_secret)
+    return AsyncApp(client=client, signing_secret=slack.signing_secret)
 
 
 @contextlib.asynccontextmanager

@@ -56,7 +56,7 @@ const HUES = ["#d9730d", "#2f7ebf", "#7a52b8", "#2a8a5f", "#b8405e", "#8a6d1f", 
 export function avatar(name, size = "") {
   const words = name.replace(/[^\p{L}\p{N} ]/gu, " ").trim().split(/\s+/);
   const initials = words.length > 1 ? words[0][0] + words[1][0] : words[0].slice(0, 1);
-  const hue = [...name].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 9973, 7) % HUES.length;
+  const hue = [...name].reduce((sum, letter) => (sum * 41 + letter.codePointAt(0)) % 9973, 7) % HUES.length;
   return h("span", { class: `avatar ${size}`, style: `background:${HUES[hue]}`, "aria-hidden": "true" }, initials.toUpperCase());
 }
 
