@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from zoneinfo import available_timezones
 
-from lessor.config.configuration import Config
+from lessor.catalog import load_catalogue
+from lessor.config.configuration import ALL_MODELS, Config
 from lessor.config.model import LeaseConfig, PlaceConfig, StepConfig
 from lessor.config.problems import KeyPath
 from lessor.config.wording import nearest
@@ -80,10 +81,17 @@ def _known(config: Config, refs: Iterable[str], path: KeyPath) -> Found:
 
 def _quotas(config: Config) -> Found:
     teams = list(config.organisation.teams)
-    for team in config.organisation.quotas:
+    catalogue = load_catalogue() if config.organisation.quotas else None
+    for team, ceilings in config.organisation.quotas.items():
+        path: KeyPath = ("organisation", "quotas", team)
         if team not in teams:
-            message = f"there is no team '{team}'{nearest(team, teams)}; teams: {', '.join(teams)}"
-            yield ("organisation", "quotas", team), message
+            yield path, f"there is no team '{team}'{nearest(team, teams)}; teams: {', '.join(teams)}"
+        for model in ceilings:
+            if catalogue and model != ALL_MODELS and not catalogue.model(model):
+                meant = catalogue.canonical(model)
+                names = ", ".join(one.name for one in catalogue.models())
+                hint = f"; write '{meant}'" if meant else f"; allowed: {ALL_MODELS}, {names}"
+                yield (*path, model), f"'{model}' is no GPU model of the catalogue{hint}"
 
 
 def _lease(lease: LeaseConfig) -> Found:

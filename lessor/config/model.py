@@ -219,7 +219,12 @@ Steps = Annotated[
 ]
 
 
+OUTCOMES = "allowed: approve, {deny: reason} or {require: [steps]}"
+
+
 def _outcome(value: object) -> object:
+    if isinstance(value, str) and value != "approve":
+        raise ValueError(f"is '{value[:40]}'; {OUTCOMES}")
     return {"approve": True} if value == "approve" else _frozen(value)
 
 
@@ -236,7 +241,7 @@ class OutcomeConfig(Section):
     @model_validator(mode="after")
     def _exactly_one(self) -> "OutcomeConfig":
         if [self.approve, bool(self.deny.strip()), self.require is not None].count(True) != 1:
-            raise ValueError("needs exactly one outcome; allowed: approve, {deny: reason} or {require: [steps]}")
+            raise ValueError(f"needs exactly one outcome; {OUTCOMES}")
         return self
 
 

@@ -55,6 +55,8 @@ BOUNDS = {
 def problems(error: ValidationError, document: Document, root: type[BaseModel]) -> Iterator[Problem]:
     """One problem for each of pydantic's errors, at the line where the value or its section stands."""
     for found in error.errors(include_url=False):
+        if found["type"] == "too_short" and len(found["input"]) >= found["ctx"]["min_length"]:
+            continue  # pydantic counts only the valid entries; the invalid ones have their own errors
         path: KeyPath = tuple(part for part in found["loc"] if part != "[key]")
         yield document.problem(path, without_secrets(_message(found, path, document, root)))
 

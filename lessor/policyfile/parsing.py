@@ -60,7 +60,10 @@ def as_node(tree: Node | Token) -> Node:
 
 def error_at(node: Node, message: str) -> ConditionError:
     """`message` at the place where `node` begins."""
-    return ConditionError(message, getattr(node.meta, "line", 1), getattr(node.meta, "column", 1))
+    first = next(node.scan_values(lambda part: isinstance(part, Token)), None)
+    line = getattr(node.meta, "line", None) or getattr(first, "line", None) or 1
+    column = getattr(node.meta, "column", None) or getattr(first, "column", None) or 1
+    return ConditionError(message, line, column)
 
 
 def dotted(node: Node) -> str | None:

@@ -1,0 +1,152 @@
+"""Rules of a configuration decide: strictest wins, unknown asks people, the record names rule, line and version."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from lessor.config import ConfigError, loads
+from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
+from lessor.domain.quota import Headroom, Quota
+from lessor.domain.quote import Quote
+from lessor.domain.request import Market
+from lessor.policyfile import CompiledPolicy, compile_policy, facts
+from lessor.policyfile.facts import QuoteFacts, TeamFacts, TimeFacts
+from tests.builders import MANAGER, REQUESTER, a_quote, a_request, usd
+from tests.config.sample import VALID, changed
+
+NOW = datetime(2026, 11, 27, 23, 30, tzinfo=UTC)
+
+
+def a_policy(*rules: str, default: str = "") -> CompiledPolicy:
+    head, _, _ = VALID.partition("policy:")
+    return compile_policy(loads(head + "policy:\n" + default + "  rules:\n" + "".join(f"    - {r}\n" for r in rules)))
+
+
+def a_price(hourly: str | None, on_demand: str | None = None) -> Quote:
+    quote = a_quote()
+    offer = replace(
+        quote.offer,
+        hourly=usd(hourly) if hourly else None,
+        on_demand_hourly=usd(on_demand) if on_demand else None,
+        market=Market.SPOT if on_demand else Market.ON_DEMAND,
+    )
+    return replace(quote, offer=offer)
+
+
+def decide(policy: CompiledPolicy, quote: Quote | None, **changes: Any) -> Decision:
+    return policy.decide(facts(a_request(**changes), quote, REQUESTER, (), NOW))
+
+
+APPROVE = "{name: small, when: quote.total <= 50, then: approve, reason: cheap}"
+ASK = '{name: big, when: quote.total > 2000, then: {require: [lead, {name: money, approvers: ["group:finance"]}]}}'
+DENY = "{name: never, when: request.count > 64, then: {deny: too many}}"
+LEAD = StepSpec("lead", ("lead:ml",))
+
+
+def test_a_small_request_is_approved_by_the_rule() -> None:
+    policy = a_policy(APPROVE, ASK, DENY)
+    decision = decide(policy, a_price("6.25"))
+    assert decision == Decision(Outcome.APPROVE, (Reason("small", "cheap"),), (), policy.version)
+
+
+def test_a_limit_is_met_to_the_cent() -> None:
+    policy = a_policy(APPROVE)
+    assert decide(policy, a_price("6.25")).outcome is Outcome.APPROVE  # 8 h x 6.25 = 50.00
+    assert decide(policy, a_price("6.2514")).outcome is Outcome.REQUIRE  # 50.0112 rounds to 50.01
+
+
+def test_lead_means_the_lead_of_the_requests_team() -> None:
+    decision = decide(a_policy(ASK), a_price("300"))
+    assert decision.steps == (LEAD, StepSpec("money", ("group:finance",)))
+    assert decision.reasons == (Reason("big", "quote.total > 2000"),)
+
+
+def test_the_strictest_rule_wins_in_any_order() -> None:
+    both = "{name: any, when: 'true', then: approve}"
+    deny = "{name: no, when: request.count == 8, then: {deny: not eight}}"
+    for rules in ((both, deny), (deny, both)):
+        decision = decide(a_policy(*rules), a_price("1"))
+        assert (decision.outcome, decision.reasons) == (Outcome.DENY, (Reason("no", "not eight"),))
+
+
+@pytest.mark.parametrize("quote", [None, a_price(None), a_price(None, "5")])
+def test_an_unknown_price_is_never_approved(quote: Quote | None) -> None:
+    decision = decide(a_policy(APPROVE, "{name: all, when: 'true', then: approve}"), quote)
+    assert decision.outcome is Outcome.REQUIRE
+    assert decision.steps == (LEAD,)
+    assert Reason("unknown-price", "the price is unknown, so people decide") in decision.reasons
+
+
+def test_an_unknown_fact_in_a_rule_that_asks_is_told() -> None:
+    decision = decide(a_policy(ASK), None)
+    assert Reason("big", "cannot be judged, a fact is unknown: quote.total > 2000") in decision.reasons
+    assert decision.steps == (LEAD, StepSpec("money", ("group:finance",)))
+
+
+def test_without_a_word_from_any_rule_the_default_asks() -> None:
+    decision = decide(a_policy(DENY, default='  default: {require: ["group:finance"]}\n'), a_price("1"))
+    assert decision.steps == (StepSpec("group:finance", ("group:finance",)),)
+    assert decision.reasons == (Reason("default", "no rule speaks of this request"),)
+
+
+def test_the_on_demand_price_is_judged_for_spot() -> None:
+    """F34: spot prices move, so an approval limit applies to the on-demand price."""
+    policy = a_policy(APPROVE)
+    assert decide(policy, a_price("1", "98.32")).outcome is Outcome.REQUIRE
+    assert decide(policy, a_price("98.32", "1")).outcome is Outcome.APPROVE
+
+
+def test_rules_carry_their_line_and_the_policy_a_version_of_its_content() -> None:
+    config = loads(VALID)
+    policy = compile_policy(config)
+    assert [(rule.name, rule.line) for rule in policy.policy.rules] == [("small", 24), ("big", 27)]
+    assert compile_policy(loads("# comment\n" + VALID)).version == policy.version
+    assert compile_policy(loads(changed("total <= 50", "total <= 51"))).version != policy.version
+    assert compile_policy(loads(changed("grace: 7d", "grace: 6d"))).version == policy.version
+
+
+def test_all_broken_conditions_are_told_with_their_lines() -> None:
+    text = changed("quote.total <= 50", "quote.totle <= 50").replace(
+        "quote.total > 2000", "|\n        true &&\n        x"
+    )
+    with pytest.raises(ConfigError) as caught:
+        loads(text)
+    assert [(p.line, p.path) for p in caught.value.problems] == [
+        (25, "policy.rules[0].when"),
+        (28, "policy.rules[1].when"),
+    ]
+    assert caught.value.problems[1].message.endswith("(line 2 of it, column 1)")
+
+
+@pytest.mark.parametrize(
+    ("rooms", "expected"),
+    [
+        (None, TeamFacts(key="ml")),
+        ((), TeamFacts(key="ml", limited=False)),
+        (
+            (Headroom(Quota("ml", 32), 10), Headroom(Quota("ml", 16, "A100-80GB"), 9)),
+            TeamFacts(key="ml", limited=True, quota=16, used=9, free=7, after=17),
+        ),
+    ],
+)
+def test_team_facts_speak_of_the_tightest_quota(rooms: tuple[Headroom, ...] | None, expected: TeamFacts) -> None:
+    assert facts(a_request(), a_price("1"), REQUESTER, rooms, NOW).team == expected
+
+
+def test_facts_of_the_offer_win_over_the_wish() -> None:
+    made = facts(a_request(), a_quote(), MANAGER, (), NOW)
+    assert (made.request.model, made.request.count, made.request.hours) == ("A100-80GB", 8, Decimal(8))
+    assert made.person.lead is True
+    assert made.request.ends == NOW + timedelta(hours=8)
+    assert made.quote == QuoteFacts(True, Decimal("98.32"), Decimal("786.56"), Decimal("98.32"), "USD")
+
+
+def test_time_is_the_requesters_own() -> None:
+    made = facts(a_request(), None, replace(REQUESTER, tz="Asia/Tokyo"), (), NOW)
+    assert made.time == TimeFacts(NOW, hour=8, weekday="saturday", weekend=True, date="2026-11-28")
+    assert facts(a_request(), None, replace(REQUESTER, tz="Nowhere/Land"), (), NOW).time == TimeFacts(NOW)
