@@ -1,0 +1,119 @@
+"""The catalogue: GPU models, the instance types that carry them, and dated prices, so that a quote works offline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from lessor.catalog.naming import squeezed, words
+from lessor.catalog.pricelist import DatedList, DatedPrices
+from lessor.domain.money import Money
+from lessor.domain.request import Market
+
+
+@dataclass(frozen=True)
+class GpuModel:
+    """A model of GPU: its name here, the memory of one in GB, and the counts in which machines carry it."""
+
+    name: str
+    memory_gib: int
+    counts: tuple[int, ...] = ()
+    family: str = ""
+    reported_mib: int = 0
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GpuType:
+    """An instance type as the catalogue knows it; `local_disk` is storage that a stop wipes."""
+
+    name: str
+    model: str
+    count: int
+    vcpus: int
+    local_disk: bool
+    architecture: str = "x86_64"
+
+
+class Catalogue:
+    """Models, types and dated prices. Implements `PriceList`; `version` names the newest list in it."""
+
+    def __init__(self, models: Iterable[GpuModel], types: Iterable[GpuType], prices: DatedPrices) -> None:
+        self.types: Mapping[str, GpuType] = {one.name: one for one in types}
+        self._models = {one.name: one for one in models}
+        self._prices = prices
+        self.version = prices.version
+
+    def models(self) -> tuple[GpuModel, ...]:
+        """Every model with the counts in which machines carry it, small memory first."""
+        return tuple(sorted(self._models.values(), key=lambda one: (one.memory_gib, one.name)))
+
+    def model(self, name: str) -> GpuModel | None:
+        """The model of exactly this name."""
+        return self._models.get(name)
+
+    def canonical(self, text: str) -> str | None:
+        """The name of the model that people mean by `text`, the smallest memory first if several fit."""
+        matching = self.matching(text) if words(text).model else ()
+        return matching[0].name if matching else None
+
+    def matching(self, text: str, memory_gib: int = 0) -> tuple[GpuModel, ...]:
+        """The models that `text` can mean and that have at least `memory_gib`, small memory first.
+
+        A memory in the text itself is exact, as in `A100 80GB`. An empty text means any model.
+        """
+        said = words(text)
+        return tuple(
+            one
+            for one in self.models()
+            if _means(said.model, one) and said.memory_gib in (0, one.memory_gib) and one.memory_gib >= memory_gib
+        )
+
+    def reported(self, name: str, memory_mib: int) -> GpuModel:
+        """The model for what the provider's API calls it; made up from that if the catalogue has none."""
+        said = words(name).model
+        known = [one for one in self._models.values() if _means(said, one)]
+        if not known:
+            return GpuModel("-".join(name.split()), round(memory_mib / 1024))
+        return min(known, key=lambda one: abs(one.reported_mib - memory_mib))
+
+    def hourly(self, instance_type: str, region: str, market: Market, at: datetime) -> Money | None:
+        """The price in force at `at`; `None` is unknown, never zero."""
+        return self._prices.hourly(instance_type, region, market, at)
+
+
+def load_catalogue() -> Catalogue:
+    """The catalogue that this package ships."""
+    gpus, prices = _document("gpus.yaml"), _document("prices.yaml")
+    types = [GpuType(name, **facts) for name, facts in gpus["types"].items()]
+    models = [
+        GpuModel(
+            name=entry["name"],
+            memory_gib=entry["memory_gib"],
+            counts=tuple(sorted({one.count for one in types if one.model == entry["name"]})),
+            family=entry["family"],
+            reported_mib=entry["reported_mib"],
+            aliases=tuple(entry["aliases"]),
+        )
+        for entry in gpus["models"]
+    ]
+    lists = [
+        DatedList(entry["from"], tuple(entry["regions"]), {k: Decimal(v) for k, v in entry["prices"].items()})
+        for entry in prices["lists"]
+    ]
+    return Catalogue(models, types, DatedPrices(lists, prices["currency"]))
+
+
+def _document(name: str) -> Any:
+    return yaml.safe_load(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+
+
+def _means(said: str, model: GpuModel) -> bool:
+    with_memory = f"{model.family}{model.memory_gib}"
+    return not said or said in {squeezed(word) for word in (model.name, model.family, with_memory, *model.aliases)}

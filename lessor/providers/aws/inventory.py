@@ -1,0 +1,69 @@
+"""All that carries a lease's tag at one site, read whole, and the same for everything of ours at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lessor.contracts import MANAGED_BY
+from lessor.domain.resource import Resource
+from lessor.providers.aws import seen, tags
+from lessor.providers.aws.site import Site, by
+
+Item = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """EC2's own answers for what was asked for, all pages. `kept` snapshots are those that lessor made to keep."""
+
+    site: Site
+    machines: list[Item] = field(default_factory=list)
+    volumes: list[Item] = field(default_factory=list)
+    interfaces: list[Item] = field(default_factory=list)
+    addresses: list[Item] = field(default_factory=list)
+    spot_requests: list[Item] = field(default_factory=list)
+    snapshots: list[Item] = field(default_factory=list)
+
+    def resources(self) -> tuple[Resource, ...]:
+        """Everything but kept snapshots, which are no left-overs."""
+        region = self.site.region
+        found = [seen.instance(item, region) for item in self.machines]
+        found += [seen.volume(item, region) for item in self.volumes]
+        found += [seen.interface(item, region) for item in self.interfaces]
+        found += [seen.address(item, region) for item in self.addresses]
+        found += [seen.spot_request(item, region) for item in self.spot_requests]
+        found += [seen.snapshot(item, region) for item in self.snapshots if not _kept(item)]
+        return tuple(found)
+
+
+def of_lease(site: Site, lease_id: str) -> Inventory:
+    """What carries the lease's tag at the site, in any state. Raises `ProviderError` if anything was unread."""
+    return _read(site, by(tag__lease=lease_id))
+
+
+def of_place(site: Site) -> Inventory:
+    """Everything at the site that lessor has launched. Raises `ProviderError` if anything was unread."""
+    return _read(site, by(tag__managed_by=MANAGED_BY))
+
+
+def machines_of(site: Site, lease_id: str) -> list[Item]:
+    """The lease's instances alone, in any state."""
+    return seen.machines(site.read("describe_instances", "Reservations", Filters=by(tag__lease=lease_id)))
+
+
+def _read(site: Site, filters: list[dict[str, Any]]) -> Inventory:
+    return Inventory(
+        site,
+        seen.machines(site.read("describe_instances", "Reservations", Filters=filters)),
+        site.read("describe_volumes", "Volumes", Filters=filters),
+        site.read("describe_network_interfaces", "NetworkInterfaces", Filters=filters),
+        site.read("describe_addresses", "Addresses", Filters=filters),
+        site.read("describe_spot_instance_requests", "SpotInstanceRequests", Filters=filters),
+        site.read("describe_snapshots", "Snapshots", OwnerIds=["self"], Filters=filters),
+    )
+
+
+def _kept(item: Mapping[str, Any]) -> bool:
+    return tags.TAG_VOLUME in tags.read(item)

@@ -1,0 +1,218 @@
+"""From what somebody needs to the machines that fill it, cheapest first, with the price and where it is from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+
+from lessor.catalog import Catalogue
+from lessor.domain.money import Money
+from lessor.domain.quote import Offer, Quote
+from lessor.domain.request import Market, Need
+from lessor.ports import PermanentError
+from lessor.providers.aws.prices import Prices, SpotRange
+from lessor.providers.aws.quotas import VcpuQuotas
+from lessor.providers.aws.site import Site
+from lessor.providers.aws.types import InstanceTypes, TypeFacts
+
+MOST_MACHINES = 8
+MOST_ALTERNATIVES = 7
+FALLBACK_FACTOR = Decimal("1.5")
+"""An alternative may be launched without asking again up to this multiple of the approved on-demand price."""
+FALLBACK_NOTE = "taken if the first has no capacity"
+
+
+@dataclass(frozen=True)
+class Priced:
+    """An offer, with what a quote says about its price."""
+
+    offer: Offer
+    version: str
+    problem: str = ""
+    spot: SpotRange | None = None
+
+
+class Offers:
+    """Fills needs at a site. Raises `ProviderError`s; what is not offered is refused with what is (case C26)."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        types: InstanceTypes,
+        prices: Prices,
+        quotas: VcpuQuotas,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._catalogue, self._types, self._prices, self._quotas = catalogue, types, prices, quotas
+        self._clock = clock
+
+    def priced(self, site: Site, need: Need, zone: str, market: Market, at: datetime) -> tuple[Priced, ...]:
+        """Every way to fill `need`, cheapest first, unknown prices last."""
+        if market not in site.place.markets or market is Market.CAPACITY_BLOCK:
+            return ()
+        fitting = self._fitting(site, need, market)
+        zones = self._types.zones(site)
+        found = [self._price(site, one, need, market, _wanted(zone, zones[one.name]), at) for one in fitting]
+        return tuple(sorted(found, key=_cheapest_first))
+
+    def quote(self, site: Site, need: Need, zone: str, market: Market, now: datetime) -> Quote:
+        """The cheapest offer and its alternatives. Raises `PermanentError` ("no-offer") when nothing fits."""
+        found = self.priced(site, need, zone, market, now)
+        if not found:
+            raise PermanentError(self._refusal(site, need, market), "no-offer")
+        best, others = found[0], found[1 : 1 + MOST_ALTERNATIVES]
+        quota = self._quotas.vcpus(site, best.offer.instance_type, market)
+        return Quote(
+            need=need,
+            offer=best.offer,
+            at=now,
+            price_list=best.version,
+            alternatives=tuple(_marked(other.offer, best.offer) for other in others),
+            spot_low=best.spot.low if best.spot else None,
+            spot_high=best.spot.high if best.spot else None,
+            vcpu_quota=quota,
+            note=_note(best, quota),
+        )
+
+    def hourly(self, site: Site, instance_type: str, zone: str, market: Market, machines: int) -> Money | None:
+        """What `machines` of a type cost an hour now in a zone; `None` is unknown."""
+        if market is Market.SPOT:
+            price = self._prices.spot(site, instance_type).current.get(zone)
+        else:
+            price = self._prices.on_demand(site, instance_type, self._clock()).hourly
+        return price * machines if price else None
+
+    def machines(self, site: Site, need: Need, instance_type: str) -> int:
+        """How many machines of a type hold the GPUs that are needed."""
+        facts = self._types.all(site).get(instance_type)
+        return -(-need.count // facts.count) if facts else 1
+
+    def zones(self, site: Site, offer: Offer, zone: str) -> tuple[str, ...]:
+        """Zones to try for an offer: the one asked for first; spot markets cheapest first, then by name."""
+        listed = _wanted(zone, self._types.zones(site).get(offer.instance_type, ()), first=True)
+        if offer.market is not Market.SPOT:
+            return listed
+        current = self._prices.spot(site, offer.instance_type).current
+        return tuple(sorted(listed, key=lambda z: (z != zone, z not in current, current.get(z, Money(Decimal())), z)))
+
+    def _fitting(self, site: Site, need: Need, market: Market) -> list[TypeFacts]:
+        offered = [facts for facts in self._types.offered(site).values() if facts.sold_in(market)]
+        if need.instance_type:
+            exact = need.instance_type.strip().lower()
+            return [facts for facts in offered if facts.name == exact and _machines(facts, need) <= MOST_MACHINES]
+        names = {model.name for model in self._catalogue.matching(need.model, need.memory_gib)}
+        fitting = [facts for facts in offered if _means(facts, need, names) and facts.memory_gib >= need.memory_gib]
+        alone = [facts for facts in fitting if facts.count >= need.count]
+        largest = max((facts.count for facts in fitting), default=0)
+        together = [f for f in fitting if f.count == largest and _machines(f, need) <= MOST_MACHINES]
+        return alone or together
+
+    def _price(
+        self, site: Site, facts: TypeFacts, need: Need, market: Market, zones: tuple[str, ...], at: datetime
+    ) -> Priced:
+        machines = _machines(facts, need)
+        listed = self._prices.on_demand(site, facts.name, at)
+        spot = self._prices.spot(site, facts.name) if market is Market.SPOT else None
+        price = spot.cheapest(zones) if spot else listed.hourly
+        offer = Offer(
+            instance_type=facts.name,
+            gpu_model=facts.model,
+            gpu_count=facts.count * machines,
+            gpu_memory_gib=facts.memory_gib,
+            vcpus=facts.vcpus * machines,
+            market=market,
+            hourly=price * machines if price else None,
+            on_demand_hourly=listed.hourly * machines if listed.hourly else None,
+            local_disk=facts.local_disk,
+            note=_size_note(facts, need, machines),
+        )
+        version = f"aws spot price history {spot.until:%Y-%m-%d}" if spot else listed.version
+        return Priced(offer, version, listed.problem, spot)
+
+    def _refusal(self, site: Site, need: Need, market: Market) -> str:
+        known = self._types.all(site).values()
+        exact = need.instance_type.strip().lower()
+        if exact and exact not in self._types.offered(site) and any(facts.name == exact for facts in known):
+            what = f"{exact} is not offered in {_where(site)}"
+        else:
+            what = f"nothing in {_where(site)} fits {need} ({market.value})"
+        offered = [facts for facts in self._types.offered(site).values() if facts.sold_in(market)]
+        return f"{what}; nothing was requested. Offered there: {_listing(offered) or 'no GPU type in this market'}"
+
+
+def covered(quote: Quote) -> tuple[Offer, ...]:
+    """What an approved quote lets a launch try: its offer, then alternatives that cost little more at most."""
+    return (quote.offer, *(other for other in quote.alternatives if _close(other, quote.offer)))
+
+
+def _close(other: Offer, best: Offer) -> bool:
+    ceiling = best.on_demand_hourly
+    price = other.on_demand_hourly
+    return ceiling is not None and price is not None and price.amount <= ceiling.amount * FALLBACK_FACTOR
+
+
+def _marked(other: Offer, best: Offer) -> Offer:
+    notes = [other.note, FALLBACK_NOTE if _close(other, best) else ""]
+    return replace(other, note="; ".join(note for note in notes if note))
+
+
+def _machines(facts: TypeFacts, need: Need) -> int:
+    return -(-need.count // facts.count)
+
+
+def _means(facts: TypeFacts, need: Need, names: set[str]) -> bool:
+    wanted = "".join(need.model.casefold().split())
+    return facts.model in names or (bool(wanted) and facts.model.casefold() == wanted)
+
+
+def _wanted(zone: str, zones: tuple[str, ...], *, first: bool = False) -> tuple[str, ...]:
+    """The zone asked for where it is one of `zones`; with `first`, the others after it."""
+    if zone not in zones:
+        return zones
+    return (zone, *(other for other in zones if other != zone)) if first else (zone,)
+
+
+def _cheapest_first(priced: Priced) -> tuple[bool, Decimal, int, int, str]:
+    offer = priced.offer
+    amount = offer.hourly.amount if offer.hourly else Decimal()
+    return (offer.hourly is None, amount, offer.gpu_count, offer.vcpus, offer.instance_type)
+
+
+def _size_note(facts: TypeFacts, need: Need, machines: int) -> str:
+    if machines > 1:
+        return f"{machines} machines of {facts.count} GPUs"
+    if not need.instance_type and facts.count > need.count:
+        return f"has {facts.count} GPUs, {need.count} were asked for"
+    return ""
+
+
+def _note(best: Priced, quota: int | None) -> str:
+    offer, parts = best.offer, []
+    if best.offer.note:
+        parts.append(best.offer.note)
+    if best.spot is not None:
+        parts.append(_spot_note(best.spot))
+    if best.problem:
+        parts.append(best.problem)
+    if quota is not None and offer.vcpus > quota:
+        parts.append(f"needs {offer.vcpus} vCPUs, the account's quota is {quota}: AWS will refuse this launch")
+    return "; ".join(parts)
+
+
+def _spot_note(spot: SpotRange) -> str:
+    if spot.low is None or spot.high is None:
+        return "AWS has no spot prices for it lately"
+    return f"spot prices move: {spot.low} to {spot.high} an hour in the 7 days to {spot.until:%Y-%m-%d %H:%M} UTC"
+
+
+def _where(site: Site) -> str:
+    return f"{site.place.name} ({site.region})"
+
+
+def _listing(offered: Iterable[TypeFacts]) -> str:
+    counts: dict[str, set[int]] = {}
+    for facts in offered:
+        counts.setdefault(facts.model, set()).add(facts.count)
+    return ", ".join(f"{model} x{'/'.join(map(str, sorted(counts[model])))}" for model in sorted(counts))
