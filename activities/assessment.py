@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from lessor.policyfile import CompiledPolicy, facts
 from temporalio import activity
 
 from activities.errors import as_application_errors
@@ -17,24 +16,28 @@ from lessor.domain.errors import Refused
 from lessor.domain.lease import Lease
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, StepSpec
-from lessor.domain.quota import headroom
+from lessor.domain.quota import Headroom, headroom
 from lessor.domain.quote import Quote
+from lessor.domain.request import Request
 from lessor.ports import Directory, Ledger, Provider
+
+Judge = Callable[[Request, Quote, Person, tuple[Headroom, ...], datetime], Decision]
+"""What the organisation's policy decides of a request, given its price, its requester and the team's free quota."""
 
 
 class AssessmentActivities:
-    """Holds the providers' prices, the compiled policy and the directory."""
+    """Holds the providers' prices, the policy and the directory."""
 
     def __init__(
         self,
         providers: Mapping[str, Provider],
-        policy: CompiledPolicy,
+        judge: Judge,
         directory: Directory,
         ledger: Ledger,
         clock: Callable[[], datetime],
     ) -> None:
         self._providers = providers
-        self._policy = policy
+        self._judge = judge
         self._directory = directory
         self._ledger = ledger
         self._clock = clock
@@ -58,7 +61,7 @@ class AssessmentActivities:
         team = self._directory.team(lease.request.team)
         held = self._ledger.held(lease.request.team)
         room = headroom(team.quotas if team else (), held, lease.request.team, quote.offer.gpu_model)
-        return self._policy.decide(facts(lease.request, quote, owner, room, now))
+        return self._judge(lease.request, quote, owner, room, now)
 
     async def _staff(self, decision: Decision, owner: Person) -> tuple[approval.Step, ...]:
         return approval.staff(decision.steps, await self._members(decision.steps), owner)

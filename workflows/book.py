@@ -9,13 +9,13 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
 from workflows import calls
-from workflows.details import details
-from workflows.notices import notices
 
 with workflow.unsafe.imports_passed_through():
     from lessor import search_attributes
     from lessor.contracts import Delivery, Notice, NotifyInput
     from lessor.domain.lease import Change, Event, Lease
+    from workflows.details import details
+    from workflows.notices import notices
 
 
 Listener = Callable[[Lease, tuple[Event, ...]], None]
@@ -41,7 +41,7 @@ class Book:
         """Take the change over; recorded by the next `flush`."""
         self.lease = change.lease
         self._unrecorded.extend(change.events)
-        self._dirty = True
+        self._dirty = self._dirty or bool(change.events)
         self.changes += 1
         if self._listener and change.events:
             self._listener(change.lease, change.events)

@@ -17,7 +17,7 @@ with workflow.unsafe.imports_passed_through():
     from lessor.domain.deadlines import Deadline, Due
     from lessor.domain.lease import Lease, State
     from lessor.domain.provisioning import Provisioned
-    from lessor.domain.resource import Condition, Sighting
+    from lessor.domain.resource import Sighting
 
 WARNING_RETRY = timedelta(minutes=1)
 HISTORY_LIMIT = 8_000
@@ -120,9 +120,14 @@ class Life:
         """Wait until the attempt has really ended: only then is it known what has to be undone."""
         attempt.cancel()
         try:
-            await attempt
+            made = await attempt
         except ActivityError as error:
             workflow.logger.info("provisioning of %s was given up: %s", self.lease.id, error.cause or error)
+            return
+        if self.cancelled:
+            await self._cancel()
+        now = workflow.now()
+        self._book.apply(life.launched_late(self.lease, made.resources, made.launched_at, made.hourly, now))
 
     def _provisioning_failed(self, error: ActivityError) -> None:
         now, cause = workflow.now(), error.cause
@@ -192,12 +197,8 @@ class Life:
         """Something was reported gone or stopped: look again before believing it (law 2)."""
         report = self.observed.pop(0)
         sighting = await calls.look(self.lease)
-        if self.lease.state is not State.ACTIVE or not sighting.complete:
-            return
-        seen = {r.id: r for r in sighting.resources}.get(report.resource)
-        if seen and seen.condition in (Condition.GONE, Condition.DELETING, Condition.STOPPED):
-            why = seen.reason or report.reason or seen.condition.value
-            self._book.apply(life.lost(self.lease, why, min(report.at, workflow.now()), workflow.now()))
+        now = workflow.now()
+        self._book.apply(life.observed(self.lease, sighting, report.reason or report.condition, report.at, now))
 
     async def _end(self) -> None:
         if not self.lease.stoppable:

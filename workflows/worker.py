@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from temporalio.client import Client
 from temporalio.worker import Worker
@@ -25,17 +26,11 @@ QUEUES = {
 }
 """The names for `--queues`, with the task queues that they stand for."""
 
-PASSED_THROUGH = (
-    "pydantic",
-    "pydantic_core",
-    "annotated_types",
-    "lessor",
-    "activities",
-    "workflows",
-    "structlog",
-    "celpy",
-)
-"""Modules that the workflow sandbox does not load again for each workflow; ours hold no state that a run could change."""
+CONCURRENCY = 64
+"""Activities at once in each queue; the thread pool that is passed in needs at least as many threads."""
+
+PASSED_THROUGH = ("pydantic", "pydantic_core", "annotated_types", "lessor", "activities", "structlog", "celpy")
+"""Modules that the sandbox shares between workflows instead of loading them for each; ours hold no state."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +72,16 @@ def _worker(
             restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
         ),
         max_cached_workflows=max_cached_workflows if name == "lessor" else 0,
-        max_concurrent_activities=100,
+        max_concurrent_activities=CONCURRENCY,
+        max_concurrent_local_activities=CONCURRENCY,
         graceful_shutdown_timeout=timedelta(seconds=10),
         max_heartbeat_throttle_interval=timedelta(seconds=10),
     )
 
 
-def _activities_of(name: str, found: Activities) -> Sequence[object]:
+def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]:
     record, work, message = found.record, found.provisioning, found.messages
-    by_queue = {
+    by_queue: dict[str, list[Callable[..., Any]]] = {
         "lessor": [record.record, record.reserve, record.give_back, record.identify],
         "aws": [
             found.assessment.assess,

@@ -1,0 +1,177 @@
+"""Stand-ins behind the ports, scriptable and strict: they remember what was done."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from lessor.contracts import Delivery, Notice
+from lessor.domain.lease import Lease
+from lessor.domain.money import Money
+from lessor.domain.people import Person
+from lessor.domain.quote import Offer, Quote
+from lessor.domain.request import Market, Need, Place
+from lessor.domain.resource import Condition, Kind, Resource, Sighting
+from lessor.ports import Candidate, Heartbeat, Order, Provisioned, RetryableError, Team
+
+LAUNCH = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+@dataclass
+class FakeCloud:
+    """A place in memory. `fail[method]` holds errors to raise, one per call, before the method has any effect;
+    `lose[method]` raises them after it."""
+
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    name: str = "aws"
+    hourly: Money | None = field(default_factory=lambda: Money(Decimal("2.50")))
+    zones: tuple[str, ...] = ("us-east-1a", "us-east-1b")
+    stoppable: bool = True
+    fail: dict[str, list[Exception]] = field(default_factory=lambda: defaultdict(list))
+    lose: dict[str, list[Exception]] = field(default_factory=lambda: defaultdict(list))
+    before: dict[str, Callable[[], None]] = field(default_factory=dict)
+    machines: dict[str, Resource] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
+    ends: dict[str, datetime] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def offers(self, need: Need, place: Place, market: Market) -> tuple[Offer, ...]:
+        count = need.count
+        return (Offer("g5.xlarge", need.model or "A10G", count, 24, 4 * count, market, self.hourly, self.hourly),)
+
+    def quote(self, need: Need, place: Place, market: Market, now: datetime) -> Quote:
+        self._enter("quote")
+        return Quote(need, self.offers(need, place, market)[0], now, "catalogue 2026-06-01")
+
+    def candidates(self, order: Order) -> Sequence[Candidate]:
+        market = order.request.market
+        return [
+            Candidate("g5.xlarge", zone, market, f"{order.lease_id}-{zone}", self.hourly, self.stoppable)
+            for zone in self.zones
+        ]
+
+    def launch(self, order: Order, candidate: Candidate) -> tuple[Resource, ...]:
+        self._enter("launch")
+        with self.lock:
+            for machine in self.machines.values():
+                if machine.token == candidate.token and machine.condition is not Condition.GONE:
+                    return (machine,)
+            machine = Resource(
+                Kind.INSTANCE,
+                f"i-{len(self.machines):04x}",
+                Condition.RUNNING,
+                zone=candidate.zone,
+                type=candidate.instance_type,
+                created_at=self.clock(),
+                token=candidate.token,
+            )
+            self.machines[machine.id] = machine
+            self.owners[machine.id] = order.lease_id
+        self._leave("launch")
+        return (machine,)
+
+    def await_usable(self, order: Order, resources: Sequence[Resource], heartbeat: Heartbeat) -> Provisioned:
+        self._enter("await_usable")
+        heartbeat("waiting")
+        found = tuple(self.machines[r.id] for r in resources)
+        return Provisioned(found, f"connect {found[0].id}", self.clock(), self.hourly, self.stoppable)
+
+    def look(self, lease_id: str, place: Place) -> Sighting:
+        self._enter("look")
+        with self.lock:
+            mine = tuple(m for i, m in self.machines.items() if self.owners[i] == lease_id)
+        return Sighting(mine, self.clock())
+
+    def stop(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
+        self._enter("stop")
+        self._turn(lease_id, Condition.STOPPED)
+        self._leave("stop")
+        return self.clock()
+
+    def start(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
+        self._enter("start")
+        self._turn(lease_id, Condition.RUNNING)
+        self._leave("start")
+        return self.clock()
+
+    def snapshot(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
+        self._enter("snapshot")
+        return (Resource(Kind.SNAPSHOT, f"snap-{lease_id}", Condition.RUNNING),)
+
+    def delete(self, lease_id: str, place: Place, known: Sequence[Resource], heartbeat: Heartbeat) -> None:
+        self._enter("delete")
+        self._turn(lease_id, Condition.GONE)
+        self._leave("delete")
+
+    def set_end(self, lease_id: str, place: Place, ends: datetime) -> None:
+        self._enter("set_end")
+        self.ends[lease_id] = ends
+
+    def alive(self, lease_id: str) -> list[Resource]:
+        return [m for i, m in self.machines.items() if self.owners[i] == lease_id and m.condition is not Condition.GONE]
+
+    def times(self, method: str) -> int:
+        return self.calls.count(method)
+
+    def _turn(self, lease_id: str, condition: Condition) -> None:
+        with self.lock:
+            for machine in self.alive(lease_id):
+                self.machines[machine.id] = replace(machine, condition=condition)
+
+    def _enter(self, method: str) -> None:
+        self.calls.append(method)
+        if method in self.before:
+            self.before[method]()
+        if self.fail[method]:
+            raise self.fail[method].pop(0)
+
+    def _leave(self, method: str) -> None:
+        if self.lose[method]:
+            raise self.lose[method].pop(0)
+
+
+@dataclass
+class FakeNotifier:
+    """Remembers what was told. `silent` holds how many of the next messages of a kind reach nobody."""
+
+    told: list[tuple[str, Notice, int]] = field(default_factory=list)
+    silent: dict[Notice, int] = field(default_factory=lambda: defaultdict(int))
+    fail: dict[Notice, list[Exception]] = field(default_factory=lambda: defaultdict(list))
+
+    async def notify(self, lease: Lease, notice: Notice, before: timedelta, now: datetime) -> Delivery:
+        if self.fail[notice]:
+            raise self.fail[notice].pop(0)
+        if self.silent[notice]:
+            self.silent[notice] -= 1
+            return Delivery(False, problem="nobody could be reached")
+        self.told.append((lease.id, notice, lease.revision))
+        return Delivery(True, "slack:dm")
+
+    def kinds(self, lease_id: str) -> list[str]:
+        return [notice.value for told, notice, _ in self.told if told == lease_id]
+
+
+class FakeDirectory:
+    """People and teams in memory."""
+
+    def __init__(self, people: Iterable[Person], teams: Iterable[Team] = ()) -> None:
+        self.people = list(people)
+        self.teams = {team.key: team for team in teams}
+
+    async def person(self, any_id: str) -> Person | None:
+        return next((p for p in self.people if any_id in p.all_ids or any_id.lower() == p.email), None)
+
+    async def members(self, ref: str) -> tuple[Person, ...]:
+        return tuple(p for p in self.people if ref in p.refs)
+
+    def team(self, key: str) -> Team | None:
+        return self.teams.get(key)
+
+
+def throttled() -> RetryableError:
+    return RetryableError("the place answered: too many requests", "RequestLimitExceeded")
