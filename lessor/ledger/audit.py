@@ -18,7 +18,7 @@ from lessor.ledger.snapshots import LEASE, UnreadableSnapshotError, digest
 
 PAGE = 1_000
 
-_ENTRY = select(*(EVENTS.c[name] for name in Entry.__slots__))
+_ENTRY = select(*(EVENTS.c[name] for name in Entry._fields))
 _OF_LEASE = _ENTRY.where(EVENTS.c.lease_id == bindparam("lease")).order_by(EVENTS.c.seq)
 _ENTRIES = (
     _ENTRY.where(EVENTS.c.seq > bindparam("after"), EVENTS.c.seq <= bindparam("last"))
@@ -31,13 +31,13 @@ _END = select(
     select(func.coalesce(func.max(EVENTS.c.seq), 0)).scalar_subquery(),
     select(func.coalesce(func.min(EVENTS.c.seq), 0)).scalar_subquery(),
 )
-_LATEST = select(func.max(EVENTS.c.revision)).where(EVENTS.c.lease_id == LEASES.c.id).scalar_subquery()
+_LATEST = (
+    select(func.max(EVENTS.c.revision)).where(EVENTS.c.lease_id == LEASES.c.id).correlate(LEASES).scalar_subquery()
+)
+_ITS_ENTRY = and_(EVENTS.c.lease_id == LEASES.c.id, EVENTS.c.revision == LEASES.c.revision, EVENTS.c.position == 0)
 _COVERED = (
     select(LEASES, _LATEST.label("latest"), EVENTS.c.snapshot_hash)
-    .outerjoin(
-        EVENTS,
-        and_(EVENTS.c.lease_id == LEASES.c.id, EVENTS.c.revision == LEASES.c.revision, EVENTS.c.position == 0),
-    )
+    .outerjoin(EVENTS, _ITS_ENTRY)
     .where(LEASES.c.id > bindparam("after"))
     .order_by(LEASES.c.id)
     .limit(PAGE)

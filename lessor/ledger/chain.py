@@ -1,22 +1,21 @@
 """The hash chain over all events: an entry covers all that is in it and the entry before, so that no edit goes unseen.
 
 Pure functions. An auditor can repeat them on an export: `entry_hash` is SHA-256 over the canonical JSON of the entry
-(keys sorted, no spaces, ASCII, instants in UTC with six digits of a second).
+without its hash (keys sorted, no spaces, ASCII, instants in UTC with six digits of a second).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 GENESIS = "0" * 64
 """The previous hash of the first entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One row of the chain. `data` is the canonical JSON text of the event's data."""
 
     seq: int
@@ -42,18 +41,9 @@ def canonical(value: object) -> str:
 
 def entry_hash(entry: Entry) -> str:
     """The hash that belongs to the content of `entry`, its place and the hash before it."""
-    content = [
-        entry.seq,
-        entry.prev_hash,
-        entry.lease_id,
-        entry.revision,
-        entry.position,
-        entry.type,
-        entry.at.astimezone(UTC).isoformat(timespec="microseconds"),
-        entry.actor,
-        entry.data,
-        entry.snapshot_hash,
-    ]
+    content = entry._asdict()
+    del content["hash"]
+    content["at"] = entry.at.astimezone(UTC).isoformat(timespec="microseconds")
     return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 

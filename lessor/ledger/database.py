@@ -11,19 +11,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
+from time import monotonic
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DBAPIError,
+    DisconnectionError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 
 from lessor.ports import LedgerUnavailableError
 
 LOCK_WAIT_SECONDS = 10
 CONNECT_SECONDS = 5
+IDLE_SECONDS = 5
 WRITES = "lessor_writes"
 ALLOWED = "allowed: sqlite:///path/to/lessor.db, postgresql://user:password@host:5432/database"
 
@@ -40,6 +50,8 @@ class Database:
         self.in_memory = self.is_sqlite and self.url.database in (None, "", ":memory:")
         self.engine = self._sqlite_engine() if self.is_sqlite else self._postgres_engine()
         self._writing = self.engine.execution_options(**{WRITES: True})
+        # One statement is a transaction of its own: reads on PostgreSQL need not begin and end one.
+        self._reading = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._lock = RLock()
 
     @property
@@ -49,9 +61,9 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that only reads. Raises `LedgerUnavailableError`."""
+        """For statements that only read. Raises `LedgerUnavailableError`."""
         # In memory all threads share one connection, so that readers have to queue as well.
-        with self._errors(), self._turn() if self.in_memory else nullcontext(), self.engine.begin() as connection:
+        with self._errors(), self._turn() if self.in_memory else nullcontext(), self._reading.begin() as connection:
             yield connection
 
     @contextmanager
@@ -64,6 +76,14 @@ class Database:
     def insert(self, into: Table) -> Any:
         """An INSERT that knows ON CONFLICT, in the words of this database."""
         return sqlite.insert(into) if self.is_sqlite else postgresql.insert(into)
+
+    def outage(self, error: DBAPIError) -> LedgerUnavailableError:
+        """What the driver said, in one line, without the password."""
+        lines = str(error.orig).strip().splitlines()
+        reason = lines[0] if lines else type(error.orig).__name__
+        if self.url.password:
+            reason = reason.replace(str(self.url.password), "***")
+        return LedgerUnavailableError(f"the ledger {self.name} cannot be used: {reason}; nothing was stored")
 
     def close(self) -> None:
         self.engine.dispose()
@@ -87,14 +107,7 @@ class Database:
         except DBAPIError as error:
             if not _is_outage(error):
                 raise
-            raise LedgerUnavailableError(self._outage(error)) from error
-
-    def _outage(self, error: DBAPIError) -> str:
-        lines = str(error.orig).strip().splitlines()
-        reason = lines[0] if lines else type(error.orig).__name__
-        if self.url.password:
-            reason = reason.replace(str(self.url.password), "***")
-        return f"the ledger {self.name} cannot be used: {reason}; nothing was stored by this call"
+            raise self.outage(error) from error
 
     def _sqlite_engine(self) -> Engine:
         arguments: dict[str, Any] = {"check_same_thread": False, "timeout": LOCK_WAIT_SECONDS}
@@ -122,12 +135,13 @@ class Database:
             self.url,
             connect_args={"connect_timeout": CONNECT_SECONDS, "application_name": "lessor"},
             hide_parameters=True,
-            pool_pre_ping=True,
             pool_size=8,
             max_overflow=8,
             pool_timeout=LOCK_WAIT_SECONDS,
         )
         event.listen(engine, "connect", _prepare_postgres)
+        event.listen(engine, "checkin", _note_use)
+        event.listen(engine, "checkout", _look_if_alive)
         return engine
 
 
@@ -171,3 +185,20 @@ def _prepare_postgres(connection: Any, _: object) -> None:
         cursor.execute(f"SET lock_timeout = '{LOCK_WAIT_SECONDS}s'")
         cursor.execute("SET TIME ZONE 'UTC'")
     connection.commit()
+
+
+def _note_use(connection: Any, record: ConnectionPoolEntry) -> None:
+    record.info["used"] = monotonic()
+
+
+def _look_if_alive(connection: Any, record: ConnectionPoolEntry, proxy: object) -> None:
+    # A connection that lay idle may have been cut meanwhile; asking each time would double the cost of every call.
+    if monotonic() - record.info.get("used", monotonic()) < IDLE_SECONDS:
+        return
+    import psycopg
+
+    try:
+        connection.execute("SELECT 1")
+        connection.rollback()
+    except psycopg.Error as error:
+        raise DisconnectionError("the server closed this connection; the pool opens another") from error

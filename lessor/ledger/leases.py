@@ -7,24 +7,27 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, select, update
+from sqlalchemy import Row, Select, bindparam, func, select, update
 
+from lessor.domain.errors import instant
 from lessor.domain.lease import Event, Lease
 from lessor.domain.records import LeaseQuery
 from lessor.ledger.book import Book
 from lessor.ledger.chain import Entry, canonical, entry_hash
 from lessor.ledger.models import EVENTS, HEAD, LEASES
-from lessor.ledger.snapshots import LEASE, UnreadableSnapshotError, digest, in_utc
+from lessor.ledger.snapshots import LEASE, UnreadableSnapshotError, digest
 from lessor.ports import LedgerUnavailableError
 
 log = logging.getLogger(__name__)
 
-_HEAD = select(HEAD.c.entries, HEAD.c.hash).with_for_update()
+_RECORDED = (
+    select(func.count())
+    .where(EVENTS.c.lease_id == bindparam("lease"), EVENTS.c.revision == bindparam("rev"))
+    .scalar_subquery()
+)
+_HEAD = select(HEAD.c.entries, HEAD.c.hash, _RECORDED).with_for_update(of=HEAD)
 _MOVE_HEAD = update(HEAD).values(entries=bindparam("new_entries"), hash=bindparam("new_hash"))
 _ADD_EVENT = EVENTS.insert()
-_RECORDED = select(EVENTS.c.position).where(
-    EVENTS.c.lease_id == bindparam("lease"), EVENTS.c.revision == bindparam("rev")
-)
 _ONE = select(LEASES.c.snapshot).where(LEASES.c.id == bindparam("lease"))
 
 
@@ -40,14 +43,16 @@ class SqlLeaseBook(Book):
             raise ValueError(f"{lease.id}: a lease is recorded together with at least one event")
         snapshot = LEASE.dump(lease)
         with self._db.write() as connection:
+            # First of all: it locks the lease, so that nobody else adds to this revision until the end.
             connection.execute(self._store, columns(lease, snapshot))
-            head = connection.execute(_HEAD).one_or_none()
+            head = connection.execute(_HEAD, {"lease": lease.id, "rev": lease.revision}).one_or_none()
             if head is None:
                 raise LedgerUnavailableError("the head of the ledger's chain is missing; run `lessor audit verify`")
-            there = set(connection.scalars(_RECORDED, {"lease": lease.id, "rev": lease.revision}))
-            new = [(position, event) for position, event in enumerate(events) if position not in there]
-            if new:
-                _append(connection, _chained(lease, new, digest(snapshot), head))
+            count, last, there = head
+            entries = _chained(lease, events, there, snapshot, (count, last))
+            if entries:
+                connection.execute(_ADD_EVENT, [entry._asdict() for entry in entries])
+                connection.execute(_MOVE_HEAD, {"new_entries": entries[-1].seq, "new_hash": entries[-1].hash})
 
     def lease(self, lease_id: str) -> Lease | None:
         """The latest recorded revision. Raises `UnreadableSnapshotError` rather than let it pass for unknown."""
@@ -90,24 +95,19 @@ def columns(lease: Lease, snapshot: str) -> dict[str, object]:
     }
 
 
-def _chained(
-    lease: Lease, events: list[tuple[int, Event]], fingerprint: str, head: tuple[int, str]
-) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _chained(lease: Lease, events: Sequence[Event], there: int, snapshot: str, head: tuple[int, str]) -> list[Entry]:
+    """The entries of `events` from position `there` on, as they follow the head of the chain."""
     seq, last = head
-    for position, event in events:
+    fingerprint = digest(snapshot)
+    entries = []
+    for position, event in enumerate(events[there:], there):
         seq += 1
-        row: dict[str, Any] = {"seq": seq, "lease_id": lease.id, "revision": lease.revision, "position": position}
-        row |= {"type": event.type, "at": in_utc(event.at), "actor": event.actor, "data": canonical(event.data)}
-        row |= {"snapshot_hash": fingerprint, "prev_hash": last}
-        last = entry_hash(Entry(**row))
-        rows.append(row | {"hash": last})
-    return rows
-
-
-def _append(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    connection.execute(_ADD_EVENT, rows)
-    connection.execute(_MOVE_HEAD, {"new_entries": rows[-1]["seq"], "new_hash": rows[-1]["hash"]})
+        at = instant("the time of an event", event.at)
+        what = (event.type, at, event.actor, canonical(event.data))
+        entry = Entry(seq, lease.id, lease.revision, position, *what, fingerprint, last)
+        last = entry_hash(entry)
+        entries.append(entry._replace(hash=last))
+    return entries
 
 
 def _matching(query: LeaseQuery) -> Select[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DBAPIError
 
 from lessor.ledger.database import Database
 from lessor.ports import LedgerUnavailableError
@@ -28,7 +29,7 @@ def bring_up(database: Database) -> None:
         if not database.is_sqlite:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
         if version(connection) != SCHEMA:
-            _upgrade(connection, database.name)
+            _upgrade(connection, database)
 
 
 def require(database: Database) -> None:
@@ -59,7 +60,7 @@ def alembic_config(connection: Connection) -> Config:
     return config
 
 
-def _upgrade(connection: Connection, name: str) -> None:
+def _upgrade(connection: Connection, database: Database) -> None:
     from alembic import command
     from alembic.script import ScriptDirectory
     from alembic.util import CommandError
@@ -71,7 +72,10 @@ def _upgrade(connection: Connection, name: str) -> None:
             ScriptDirectory.from_config(config).get_revision(found)
         except CommandError as error:
             raise LedgerUnavailableError(
-                f"the ledger {name} has schema {found}, which this version does not know; nothing was changed. "
+                f"the ledger {database.name} has schema {found}, unknown to this version; nothing was changed. "
                 "Run the version of lessor that wrote it, or a newer one"
             ) from error
-    command.upgrade(config, "head")
+    try:
+        command.upgrade(config, "head")
+    except DBAPIError as error:
+        raise database.outage(error) from error
