@@ -41,6 +41,7 @@ _CREATES = {
     "CreateSnapshot": "snapshot",
     "CreateNetworkInterface": "network-interface",
     "AllocateAddress": "elastic-ip",
+    "CreateSecurityGroup": "security-group",
 }
 
 
