@@ -1,0 +1,127 @@
+"""Puts the parts together from settings and configuration; used by entry points only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+
+from lessor.catalog import Catalogue, load_catalogue
+from lessor.config import Config, PlaceConfig
+from lessor.directory import ConfigDirectory
+from lessor.domain.people import Person
+from lessor.domain.policy import Decision
+from lessor.domain.quota import Headroom
+from lessor.domain.quote import Quote
+from lessor.domain.request import Request
+from lessor.engine import TemporalEngine
+from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
+from lessor.ledger import SqlLedger, open_ledger
+from lessor.policyfile import compile_policy, facts
+from lessor.ports import Directory, Provider
+from lessor.providers.aws import Ec2Place, Ec2Provider
+from lessor.settings import Settings, temporal_connect_config
+
+Judge = Callable[[Request, Quote, Person, tuple[Headroom, ...], datetime], Decision]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What every entry point shares: the record, the people, the places and the prices."""
+
+    config: Config
+    ledger: SqlLedger
+    directory: Directory
+    providers: Mapping[str, Provider]
+    catalogue: Catalogue
+
+    def overlay(self, directory: Directory) -> Parts:
+        """The same parts with another directory, such as one that asks Slack as well."""
+        return replace(self, directory=directory)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+async def connect_temporal() -> Client:
+    """A client by Temporal's own environment names; connects with the first call, so that nothing waits for it.
+
+    Raises `SettingsError` when TEMPORAL_* variables do not fit.
+    """
+    return await Client.connect(**temporal_connect_config(), data_converter=pydantic_data_converter, lazy=True)
+
+
+def open_parts(settings: Settings, config: Config) -> Parts:
+    """Opens the ledger and prepares the providers. Raises `LedgerUnavailableError` or `ConfigError`."""
+    catalogue = load_catalogue()
+    ledger = open_ledger(settings.database_url)
+    places = {place.name: _ec2_place(place) for place in config.places if place.provider == "aws"}
+    providers: dict[str, Provider] = {"aws": Ec2Provider(places, catalogue)}
+    return Parts(config, ledger, ConfigDirectory(config), providers, catalogue)
+
+
+def judge(config: Config) -> Judge:
+    """The organisation's policy as one function. Raises `ConfigError` when a rule cannot be compiled."""
+    policy = compile_policy(config)
+
+    def decide(request: Request, quote: Quote, person: Person, room: tuple[Headroom, ...], now: datetime) -> Decision:
+        return policy.decide(facts(request, quote, person, room, now))
+
+    return decide
+
+
+def build_gateway(parts: Parts, client: Client) -> Gateway:
+    """The use cases over these parts and this Temporal."""
+    config = parts.config
+    offering = Offering(
+        tuple(_place_choice(place) for place in config.places), lambda: _models(parts.catalogue), config.limits
+    )
+    engine = TemporalEngine(client, config.terms())
+    return Gateway(engine, parts.ledger, parts.directory, parts.providers, offering, utc_now)
+
+
+@asynccontextmanager
+async def open_gateway(settings: Settings, config: Config) -> AsyncIterator[Gateway]:
+    """A gateway of its own for a short-lived program; the ledger is closed afterwards."""
+    parts = open_parts(settings, config)
+    try:
+        yield build_gateway(parts, await connect_temporal())
+    finally:
+        parts.ledger.close()
+
+
+def _ec2_place(place: PlaceConfig) -> Ec2Place:
+    usual = Ec2Place(place.name, place.regions)
+    return Ec2Place(
+        name=place.name,
+        regions=place.regions,
+        account=place.account,
+        role_arn=place.role_arn,
+        external_id=os.environ.get(place.external_id_env, "") if place.external_id_env else "",
+        zones=place.zones,
+        markets=place.markets,
+        instance_types=place.instance_types,
+        subnets=place.subnets,
+        security_group=place.security_group,
+        instance_profile=place.instance_profile or usual.instance_profile,
+        ami_parameter=place.ami_parameter or usual.ami_parameter,
+        kms_key=place.kms_key,
+        user_data_template=place.user_data_template or usual.user_data_template,
+    )
+
+
+def _place_choice(place: PlaceConfig) -> PlaceChoice:
+    return PlaceChoice(place.name, place.label or place.name, place.provider, place.regions, place.zones, place.markets)
+
+
+def _models(catalogue: Catalogue) -> tuple[ModelChoice, ...]:
+    return tuple(
+        ModelChoice(model.name, f"{model.name} ({model.memory_gib} GB)", model.memory_gib, model.counts)
+        for model in catalogue.models()
+    )

@@ -1,0 +1,124 @@
+"""The worker: `python -m workflows [--queues lessor,aws,slack]`; one process serves all queues by default."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+
+import structlog
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from activities.assessment import AssessmentActivities
+from activities.messages import MessageActivities
+from activities.provisioning import ProvisioningActivities
+from activities.record import RecordActivities
+from bot.directory import SlackDirectory
+from bot.notifier import SlackNotifier
+from bot.settings import SlackSettings
+from bot.slack_client import SlackClient
+from lessor.config import Config, ConfigError, load
+from lessor.ports import LedgerUnavailableError
+from lessor.settings import Settings, SettingsError, read_settings
+from lessor.wiring import Parts, connect_temporal, judge, open_parts, utc_now
+from workflows.worker import CONCURRENCY, QUEUES, Activities, build_workers
+
+log = structlog.get_logger("lessor.worker")
+
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 15.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run until SIGINT or SIGTERM. 0 after an orderly stop, 2 when it cannot start as it is configured."""
+    queues = _parse(arguments)
+    try:
+        settings = read_settings()
+        settings.require("SLACK_BOT_TOKEN")
+        parts = open_parts(settings, load(settings.lessor_config))
+    except (ConfigError, SettingsError, LedgerUnavailableError) as error:
+        print(f"lessor worker: {error}", file=sys.stderr)  # noqa: T201 - the one line that says why it does not start
+        return 2
+    try:
+        asyncio.run(_serve(settings, parts, queues))
+    finally:
+        parts.ledger.close()
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> list[str]:
+    parser = argparse.ArgumentParser(prog="python -m workflows", description="The worker of lessor.")
+    known = ",".join(QUEUES)
+    parser.add_argument("--queues", default=known, help=f"which task queues to serve (default: {known})")
+    wanted = [name.strip() for name in parser.parse_args(arguments).queues.split(",") if name.strip()]
+    unknown = [name for name in wanted if name not in QUEUES]
+    if unknown or not wanted:
+        parser.error(f"unknown queue {', '.join(unknown) or '(none)'}; known are {', '.join(QUEUES)}")
+    return wanted
+
+
+async def _serve(settings: Settings, parts: Parts, queues: list[str]) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signum, stop.set)
+    client = await connect_temporal()
+    if not await _reached(client, stop):
+        return
+    with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="activity") as threads:
+        async with AsyncExitStack() as stack:
+            activities = _activities(settings, parts)
+            for worker in build_workers(client, activities, threads, queues=queues):
+                await stack.enter_async_context(worker)
+            log.info("worker-ready", queues=queues)
+            await stop.wait()
+            log.info("worker-stopping")
+
+
+async def _reached(client: Client, stop: asyncio.Event) -> bool:
+    """Wait for Temporal with growing pauses, saying so once per try; false when told to stop meanwhile."""
+    pause = FIRST_WAIT
+    while not stop.is_set():
+        try:
+            await client.service_client.check_health()
+            return True
+        except (RPCError, RuntimeError) as error:
+            log.warning("temporal-unreachable", why=str(error)[:200], next_try_seconds=pause)
+        try:
+            await asyncio.wait_for(stop.wait(), pause)
+        except TimeoutError:
+            pause = min(pause * 2, LONGEST_WAIT)
+    return False
+
+
+def _activities(settings: Settings, parts: Parts) -> Activities:
+    token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
+    slack = SlackClient(token, base_url=settings.slack_api_url)
+    directory = SlackDirectory(parts.directory, slack)
+    notifier = SlackNotifier(slack, directory, parts.ledger, slack_settings(parts.config))
+    return Activities(
+        RecordActivities(parts.ledger, directory),
+        AssessmentActivities(parts.providers, judge(parts.config), directory, parts.ledger, utc_now),
+        ProvisioningActivities(parts.providers, parts.ledger, utc_now),
+        MessageActivities(notifier, parts.ledger, utc_now),
+    )
+
+
+def slack_settings(config: Config) -> SlackSettings:
+    """The Slack part of the configuration, as the notifier takes it."""
+    slack = config.slack
+    return SlackSettings(
+        organisation=config.organisation.name,
+        approvals_channel=slack.approvals_channel,
+        requests_channel=slack.requests_channel,
+        admins_channel=slack.admins_channel,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
