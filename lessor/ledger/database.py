@@ -25,6 +25,7 @@ from sqlalchemy.exc import (
     InterfaceError,
     InternalError,
     OperationalError,
+    ProgrammingError,
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
@@ -163,7 +164,8 @@ def _is_outage(error: DBAPIError) -> bool:
     if isinstance(error, OperationalError | InterfaceError | InternalError) or type(error) is DatabaseError:
         return True
     # Without a statement it was the connecting that failed.
-    return error.statement is None or getattr(error.orig, "sqlstate", "") in DENIED_OR_MISSING
+    denied = error.statement is None or getattr(error.orig, "sqlstate", "") in DENIED_OR_MISSING
+    return isinstance(error, ProgrammingError) and denied
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
