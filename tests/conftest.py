@@ -1,4 +1,4 @@
-"""What all tests share: the databases that a ledger can live in."""
+"""What all tests share: the databases that a ledger can live in, and the simulated AWS, of which a process has one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from pathlib import Path
 import pytest
 
 from lessor.ledger import SqlLedger, open_ledger
+from lessor.sandbox.aws.server import RunningSimulator, running_aws_simulator
 from tests.servers import PostgresServer, postgres
 
 BOTH = [pytest.param("sqlite"), pytest.param("postgresql", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(scope="session")
+def running_aws() -> Iterator[RunningSimulator]:
+    """The simulated AWS of this process; reset it before each test."""
+    with running_aws_simulator() as simulator:
+        yield simulator
 
 
 @pytest.fixture(scope="session")

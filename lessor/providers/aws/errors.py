@@ -13,6 +13,7 @@ from botocore.exceptions import (
     NoCredentialsError,
     PartialCredentialsError,
 )
+from botocore.exceptions import ConnectionError as NoConnectionError
 from botocore.parsers import ResponseParserError
 
 from lessor.ports import NoCapacityError, PermanentError, ProviderError, RetryableError
@@ -109,7 +110,7 @@ def sorted_errors(doing: str, tried: str = "") -> Iterator[None]:
             "(AWS_PROFILE, AWS_ACCESS_KEY_ID or an instance role) and try again",
             type(error).__name__,
         ) from error
-    except (HTTPClientError, CredentialRetrievalError, ResponseParserError) as error:
+    except (NoConnectionError, HTTPClientError, CredentialRetrievalError, ResponseParserError) as error:
         raise RetryableError(
             f"AWS could not be reached or gave no answer while {doing}: {error} It may have happened or not; "
             "that is looked up before it is tried again",

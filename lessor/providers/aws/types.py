@@ -35,15 +35,15 @@ class TypeFacts:
 
 
 class Remembered(Generic[Value]):
-    """Values by key for a while; each is read by one thread at a time. Failures are not kept."""
+    """Values by key for a while; each key is read by one thread at a time. Failures are not kept."""
 
     def __init__(self, lasts: timedelta, clock: Callable[[], datetime]) -> None:
         self._lasts, self._clock = lasts, clock
-        self._lock = threading.Lock()
+        self._locks: dict[Any, threading.Lock] = {}
         self._values: dict[Any, tuple[datetime, Value]] = {}
 
     def get(self, key: Any, read: Callable[[], Value]) -> Value:
-        with self._lock:
+        with self._locks.setdefault(key, threading.Lock()):
             held = self._values.get(key)
             if held is None or self._clock() - held[0] >= self._lasts:
                 held = self._values[key] = (self._clock(), read())

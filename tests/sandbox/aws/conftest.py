@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from lessor.sandbox.aws.controls import Controls
 from lessor.sandbox.aws.identity import LESSOR_ACCESS_KEY, administrator_key
-from lessor.sandbox.aws.server import RunningSimulator, running_aws_simulator
+from lessor.sandbox.aws.server import RunningSimulator
 
 LEASE = "gpu-7k3qxa2m"
 MARKS = {"lessor:managed-by": "lessor", "lessor:lease": LEASE}
@@ -24,9 +24,8 @@ ClientOf = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
-def running() -> Iterator[RunningSimulator]:
-    with running_aws_simulator() as simulator:
-        yield simulator
+def running(running_aws: RunningSimulator) -> RunningSimulator:
+    return running_aws
 
 
 @pytest.fixture
