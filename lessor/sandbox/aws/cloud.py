@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from moto.core.base_backend import BackendDict
+from moto.ec2.models import ec2_backends
 from moto.iam.models import iam_backends
 from moto.moto_api._internal.models import moto_api_backend
 
@@ -25,6 +27,7 @@ from lessor.sandbox.aws.throttle import request_limit_exceeded
 
 INSTANCE_PROFILE = "lessor-instance"
 _SHOWN_PARAMETERS = ("InstanceType", "Placement.AvailabilityZone", "ClientToken", "RoleArn", "NextToken", "MaxResults")
+_READING = ("Describe", "Get", "List")
 _NARROWING = ("Filter", "MaxResults", "NextToken", "Id.", "Ids.")
 
 
@@ -44,6 +47,7 @@ class SimulatedCloud:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        self.on_change: Callable[[], None] = lambda: None
         machines.install()
         images.install()
         repair_instance_types()
@@ -53,11 +57,24 @@ class SimulatedCloud:
     def reset(self) -> None:
         """An empty AWS with all switches off."""
         with self.lock:
-            for backends in BackendDict._instances:
+            used: Any = BackendDict
+            for backends in used._instances:
                 backends.clear()
             moto_api_backend.reset()
             self.state = CloudState()
             self.prepare_account(HOME_ACCOUNT)
+
+    def resume(self, state: CloudState, backends: dict[tuple[str, str], Any]) -> None:
+        """Go on with what an earlier run had; policies are read anew, since they may have been improved."""
+        with self.lock:
+            self.reset()
+            for (account, region), backend in backends.items():
+                regions: Any = ec2_backends[account]
+                regions[region] = backend
+            self.state = state
+            state.identities.read_policies_again()
+            for account in state.identities.accounts() - {HOME_ACCOUNT}:
+                self.prepare_account(account)
 
     def prepare_account(self, account: str) -> None:
         """Give the account the instance profile that `deploy/aws` describes."""
@@ -72,6 +89,8 @@ class SimulatedCloud:
             delivery, code = self._answer(call, caller)
             lost: Delivered = "answer-lost" if code is not None else "request-lost"
             self.state.journal.close(entry, code or "", "answered" if delivery.answer else lost)
+            if not call.action.startswith(_READING):
+                self.on_change()
             return delivery
 
     def _answer(self, call: ApiCall, caller: Caller) -> tuple[Delivery, str | None]:

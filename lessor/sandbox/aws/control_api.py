@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Any
 
@@ -16,6 +17,13 @@ from aiohttp import web
 from lessor.sandbox.aws.cloud import SimulatedCloud
 from lessor.sandbox.aws.controls import Controls
 
+_PAGE = {
+    "/_sim": ("index.html", "text/html"),
+    "/_sim/": ("index.html", "text/html"),
+    "/_sim/page.css": ("page.css", "text/css"),
+    "/_sim/page.js": ("page.js", "text/javascript"),
+    "/_sim/tiles.js": ("tiles.js", "text/javascript"),
+}
 _QUESTIONS = {"calls", "journal", "leftovers", "instances", "snapshot"}
 
 
@@ -37,6 +45,7 @@ def add_control_routes(application: web.Application, controls: Controls, cloud: 
 
     async def reset(request: web.Request) -> web.Response:
         cloud.reset()
+        cloud.on_change()
         return _json({"ok": True})
 
     async def switch(request: web.Request) -> web.Response:
@@ -47,20 +56,26 @@ def add_control_routes(application: web.Application, controls: Controls, cloud: 
             arguments = json.loads(await request.text() or "{}")
             method = getattr(controls, name)
             inspect.signature(method).bind(**arguments)
-            return _json({"ok": True, "result": method(**arguments)})
+            result = method(**arguments)
+            cloud.on_change()
+            return _json({"ok": True, "result": result})
         except (TypeError, ValueError, FileNotFoundError) as error:
             return _refused(400, f"{name}: {error}")
 
-    async def page(request: web.Request) -> web.Response:
-        text = files("lessor.sandbox.aws").joinpath("page.html").read_text(encoding="utf-8")
-        return web.Response(text=text, content_type="text/html")
-
-    application.router.add_get("/_sim", page)
-    application.router.add_get("/_sim/", page)
+    for path, (name, content_type) in _PAGE.items():
+        application.router.add_get(path, _file(name, content_type))
     application.router.add_get("/_sim/state", state)
     application.router.add_get("/_sim/leftovers", leftovers)
     application.router.add_post("/_sim/reset", reset)
     application.router.add_post("/_sim/switches/{name}", switch)
+
+
+def _file(name: str, content_type: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def send(request: web.Request) -> web.Response:
+        text = files("lessor.sandbox.aws").joinpath("page", name).read_text(encoding="utf-8")
+        return web.Response(text=text, content_type=content_type)
+
+    return send
 
 
 def _json(document: Any) -> web.Response:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from moto.ec2.models import ec2_backends
+
 from lessor.sandbox.aws.cloud import SimulatedCloud
 from lessor.sandbox.aws.ec2.lifecycle import InstanceRecord
+from lessor.sandbox.aws.ec2.replacements import Blueprint, start_machines
+from lessor.sandbox.aws.identity import HOME_ACCOUNT
+from lessor.sandbox.aws.instance_types import zones_offering
 from lessor.sandbox.aws.state import CloudState
 
 
@@ -73,6 +78,17 @@ class Events:
         """The machine becomes a member of a group by its tag `aws:autoscaling:groupName`."""
         with self._cloud.lock:
             self._record(instance_id).instance.add_tags({"aws:autoscaling:groupName": group})
+
+    def populate(
+        self, count: int, instance_type: str = "t3.micro", region: str = "us-east-1", tags: dict[str, str] | None = None
+    ) -> list[str]:
+        """Machines that somebody else runs in the home account, without a call to the API; returns their ids."""
+        with self._cloud.lock:
+            backend: Any = ec2_backends[HOME_ACCOUNT][region]
+            plan = Blueprint(next(iter(backend.amis)), instance_type, zones_offering(region, instance_type)[0])
+            now = self._state.clock.now()
+            records = start_machines(self._state.fleet, backend, plan=plan, count=count, tags=tags or {}, now=now)
+            return [record.instance.id for record in records]
 
     def attach_volume(self, instance_id: str, size_gib: int = 100, tags: dict[str, str] | None = None) -> str:
         """A user attaches a volume that survives termination; returns its id."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,19 @@ class Identities:
         self.guard_rails: list[PolicyDocument] = []
         self._roles: dict[str, Role] = {}
         self._sessions: dict[str, Caller] = {}
+
+    def accounts(self) -> set[str]:
+        """The home account and those that were added."""
+        return {HOME_ACCOUNT} | {role.account for role in self._roles.values()}
+
+    def read_policies_again(self) -> None:
+        """Take the shipped policies as they are now."""
+        self.use_policy(shipped_file("lessor-policy.json"))
+        member = (PolicyDocument.read(shipped_file("member-account-policy.json")),)
+        self._roles = {arn: replace(role, policies=member) for arn, role in self._roles.items()}
+        for key, caller in self._sessions.items():
+            if caller.role_arn in self._roles:
+                self._sessions[key] = replace(caller, policies=member)
 
     def use_policy(self, *paths: Path) -> None:
         """Lessor's role in the home account has these policies from now on."""

@@ -16,6 +16,7 @@ from lessor.sandbox.aws.call import ApiCall
 from lessor.sandbox.aws.cloud import SimulatedCloud
 from lessor.sandbox.aws.control_api import add_control_routes
 from lessor.sandbox.aws.controls import Controls
+from lessor.sandbox.aws.persistence import StateFile
 
 _LARGEST_BODY = 16 * 1024 * 1024
 _running = threading.Lock()
@@ -23,11 +24,15 @@ _running = threading.Lock()
 
 @dataclass(frozen=True)
 class RunningSimulator:
-    """A simulated AWS that listens. `url` is what goes into `AWS_ENDPOINT_URL` or `endpoint_url`."""
+    """A simulated AWS that listens. `url` is what goes into `AWS_ENDPOINT_URL` or `endpoint_url`.
+
+    `beginning` says in one line whether it began empty or goes on from a file.
+    """
 
     url: str
     controls: Controls
     cloud: SimulatedCloud
+    beginning: str
 
     @property
     def page(self) -> str:
@@ -39,17 +44,25 @@ class RunningSimulator:
 
 
 @contextmanager
-def running_aws_simulator(port: int = 0, host: str = "127.0.0.1") -> Iterator[RunningSimulator]:
+def running_aws_simulator(
+    port: int = 0, host: str = "127.0.0.1", state_file: StateFile | None = None
+) -> Iterator[RunningSimulator]:
     """Run the simulated AWS in a thread of this process, on a free port by default.
 
+    With `state_file` it goes on where the last run ended and writes down every change before it answers.
     moto keeps its state in module globals, so a second one in the same process is refused with `RuntimeError`.
     """
     if not _running.acquire(blocking=False):
         raise RuntimeError("a simulated AWS already runs in this process; share it and call reset() between tests")
     try:
         cloud = SimulatedCloud()
+        beginning = "It begins empty and lives in memory: what you launch is gone when it stops."
+        if state_file:
+            beginning = state_file.load(cloud)
+            cloud.on_change = lambda: state_file.save(cloud)
         with _ServerThread(cloud, host, port) as url:
-            yield RunningSimulator(url, Controls(cloud), cloud)
+            yield RunningSimulator(url, Controls(cloud), cloud, beginning)
+            cloud.on_change()
     finally:
         _running.release()
 

@@ -130,6 +130,15 @@ def test_planned_pages_may_be_short_or_empty_and_still_go_on(launch: Launch, ec2
     assert [bool(page.get("NextToken")) for page in pages] == [True, True, False]
 
 
+def test_a_large_fleet_over_planned_pages(ec2: Any, controls: Controls) -> None:
+    ids = controls.populate(250, tags={"team": "research"})
+    controls.plan_pages("DescribeInstances", [100, 0, 150])
+    pages = ec2.get_paginator("describe_instances").paginate(Filters=[{"Name": "tag:team", "Values": ["research"]}])
+    found = [i["InstanceId"] for page in pages for r in page["Reservations"] for i in r["Instances"]]
+    assert sorted(found) == sorted(ids)
+    assert controls.calls("DescribeInstances") == 3
+
+
 def test_a_failure_on_the_second_page(launch: Launch, ec2: Any, controls: Controls) -> None:
     launch(MinCount=12, MaxCount=12)
     token = ec2.describe_instances(MaxResults=5)["NextToken"]

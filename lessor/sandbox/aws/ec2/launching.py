@@ -110,8 +110,6 @@ class LaunchActions(LaunchAdmission):
         )
         self.ec2_backend.spot_instance_requests[request.id] = request
         request.add_tags(tags)
-        instance.spot_instance_request_id = request.id
-        instance.instance_lifecycle = "spot"
         return request
 
     def _spread_instance_profile(self, instances: list[Any]) -> None:

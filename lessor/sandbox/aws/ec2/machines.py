@@ -79,8 +79,6 @@ class SpotRequest(TaggedEC2Resource):
         self.ec2_backend = backend
         self.id = request_id
         self.spot_instance_request_id = request_id
-        self.instance = instance
-        self.instance_id = instance.id
         self.type = kind
         self.spot_price = price
         self.instance_interruption_behavior = behavior
@@ -89,6 +87,12 @@ class SpotRequest(TaggedEC2Resource):
         self.launch_specification = {"ImageId": instance.image_id, "InstanceType": instance.instance_type}
         self.state = ""
         self.status: dict[str, Any] = {}
+        self.serve(instance, now)
+
+    def serve(self, instance: SimulatedInstance, now: datetime) -> None:
+        """The request has this machine from now on."""
+        self.instance, self.instance_id = instance, instance.id
+        instance.spot_instance_request_id, instance.instance_lifecycle = self.id, "spot"
         self.enter("active", "fulfilled", "Your spot request is fulfilled.", now)
 
     def enter(self, state: str, status: str, message: str, now: datetime) -> None:

@@ -7,11 +7,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from lessor.sandbox.aws.clock import SimulatedClock
 from lessor.sandbox.aws.ec2.lifecycle import Fleet, InstanceRecord
 
 GROUP_TAG = "aws:autoscaling:groupName"
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """What a machine is made from."""
+
+    image_id: str
+    instance_type: str
+    zone: str
+    market: str = "on-demand"
+
+    @classmethod
+    def of(cls, record: InstanceRecord) -> Blueprint:
+        made = record.instance
+        return cls(made.image_id, made.instance_type, str(made.availability_zone), record.market)
 
 
 @dataclass(frozen=True)
@@ -48,27 +64,37 @@ class Replacements:
                 self._start_successor(vacancy)
 
     def _start_successor(self, vacancy: _Vacancy) -> None:
-        old, backend, now = vacancy.left, vacancy.left.instance.ec2_backend, self._clock.now()
-        reservation = backend.run_instances(
-            old.instance.image_id,
-            1,
-            None,
-            [],
-            instance_type=old.instance.instance_type,
-            is_instance_type_default=False,
-            placement=old.instance.availability_zone,
-            region_name=old.region,
+        old, request = vacancy.left, vacancy.left.spot_request
+        tags = {GROUP_TAG: vacancy.group} if vacancy.group else {}
+        (record,) = start_machines(
+            self._fleet, old.instance.ec2_backend, plan=Blueprint.of(old), count=1, tags=tags, now=self._clock.now()
         )
-        instance = reservation.instances[0]
+        if request and request.state == "open":
+            request.serve(record.instance, self._clock.now())
+            record.spot_request = request
+
+
+def start_machines(
+    fleet: Fleet, backend: Any, *, plan: Blueprint, count: int, tags: dict[str, str], now: datetime
+) -> list[InstanceRecord]:
+    """Start machines without a call to the API: no token, no limits, a public address as default subnets give it."""
+    reservation = backend.run_instances(
+        plan.image_id,
+        count,
+        None,
+        [],
+        instance_type=plan.instance_type,
+        is_instance_type_default=False,
+        placement=plan.zone,
+        region_name=backend.region_name,
+        tags={"instance": tags},
+    )
+    records = []
+    for instance in reservation.instances:
         instance.client_token = ""
         for interface in instance.nics.values():
             interface.delete_on_termination = True
-        if vacancy.group:
-            instance.add_tags({GROUP_TAG: vacancy.group})
-        record = InstanceRecord(instance, old.account, old.region, old.market, launched_at=now, visible_at=now)
-        request = old.spot_request
-        if request and request.state == "open":
-            record.spot_request, request.instance, request.instance_id = request, instance, instance.id
-            instance.spot_instance_request_id, instance.instance_lifecycle = request.id, "spot"
-            request.enter("active", "fulfilled", "Your spot request is fulfilled.", now)
-        self._fleet.admit(record, None)
+        record = InstanceRecord(instance, backend.account_id, backend.region_name, plan.market, now, visible_at=now)
+        fleet.admit(record, None)
+        records.append(record)
+    return records
