@@ -36,7 +36,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def _postgres_template(postgres_server: PostgresServer) -> str:
+def _postgres_database(postgres_server: PostgresServer) -> str:
     name = postgres_server.create()
     open_ledger(postgres_server.url(name)).close()
     return name
@@ -50,11 +50,10 @@ def _sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def postgres_url(postgres_server: PostgresServer, _postgres_template: str) -> Iterator[str]:
-    """The address of an empty, migrated PostgreSQL database."""
-    name = postgres_server.create(_postgres_template)
-    yield postgres_server.url(name)
-    postgres_server.drop(name)
+def postgres_url(postgres_server: PostgresServer, _postgres_database: str) -> str:
+    """The address of an empty, migrated PostgreSQL database; its schema is shared and must not be changed."""
+    postgres_server.empty(_postgres_database)
+    return postgres_server.url(_postgres_database)
 
 
 @pytest.fixture

@@ -16,9 +16,13 @@ from typing import Any
 
 import psycopg
 
+from lessor.ledger.chain import GENESIS
+from lessor.ledger.models import Base
+
 UNPRIVILEGED = "nobody"
 START_SECONDS = 60
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB", "max_connections=200")
+OTHERS = "datname = current_database() AND pid <> pg_backend_pid()"
 # The shell ends the server when its standard input closes, so that a killed test run leaves no server behind.
 LEASH = '"$@" & server=$!; read -r _; kill -INT "$server"; wait "$server"'
 
@@ -35,12 +39,21 @@ class PostgresServer:
         """The SQLAlchemy address of one of its databases."""
         return f"postgresql://postgres@/{database}?host={self._home}"
 
-    def create(self, template: str = "template1") -> str:
-        """Make a database like `template`; its name."""
+    def create(self) -> str:
+        """Make a database without any table; its name."""
         self._made += 1
         name = f"test_{self._made}"
-        self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        self.execute(f"CREATE DATABASE {name}")
         return name
+
+    def empty(self, database: str) -> None:
+        """Take every row out of a ledger's database, past its own protection: 1 ms, a new database takes 300."""
+        with self.connect(database) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE " + OTHERS)
+            connection.execute("SET session_replication_role = replica")
+            for table in Base.metadata.sorted_tables:
+                connection.execute(f"DELETE FROM {table.name}".encode())
+            connection.execute("INSERT INTO chain_head VALUES (1, 0, %s)", [GENESIS])
 
     def drop(self, database: str) -> None:
         """Remove a database, even when somebody is connected to it."""

@@ -68,8 +68,9 @@ def test_the_migrated_schema_is_what_the_models_say(ledger_url: str) -> None:
     database.close()
 
 
-def test_going_down_leaves_nothing_and_going_up_again_works(ledger_url: str) -> None:
-    database = Database(ledger_url)
+def test_going_down_leaves_nothing_and_going_up_again_works(empty_url: str) -> None:
+    open_ledger(empty_url).close()
+    database = Database(empty_url)
     with database.write() as connection:
         command.downgrade(schema.alembic_config(connection), "base")
     with database.write() as connection:
@@ -113,12 +114,13 @@ def test_an_empty_database_is_refused_without_migrations(empty_url: str) -> None
     database.close()
 
 
-def test_a_database_of_a_newer_version_is_refused_and_left_alone(ledger_url: str) -> None:
-    database = Database(ledger_url)
+def test_a_database_of_a_newer_version_is_refused_and_left_alone(empty_url: str) -> None:
+    open_ledger(empty_url).close()
+    database = Database(empty_url)
     with database.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(LedgerUnavailableError, match=r"has schema 9999, unknown to this version; nothing was"):
-        open_ledger(ledger_url)
+        open_ledger(empty_url)
     with database.read() as connection:
         assert schema.version(connection) == "9999"
     database.close()
