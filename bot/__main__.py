@@ -1,0 +1,163 @@
+"""The bot: `python -m bot`. Socket Mode by default, HTTP by `slack.mode: http` in lessor.yaml."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from typing import Any, TypeVar
+
+import aiohttp
+import structlog
+from aiohttp import web
+from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.errors import SlackApiError
+
+from bot import slack_errors
+from bot.app import build_app
+from bot.desk import Desk
+from bot.directory import SlackDirectory
+from bot.http import Signatures, web_app
+from bot.installation import Installation, StartError, introduce
+from bot.settings import slack_settings
+from bot.slack_client import SlackClient
+from lessor.config import Config, ConfigError, load
+from lessor.gateway import Gateway
+from lessor.ports import LedgerUnavailableError
+from lessor.rendering import slack_renderer
+from lessor.settings import Settings, SettingsError, read_settings
+from lessor.wiring import Parts, build_gateway, connect_temporal, open_parts, utc_now
+
+START_AGAIN_SECONDS = 15.0
+"""How often requests are started that were kept while Temporal could not be reached."""
+
+CONNECT_AGAIN_SECONDS = 5.0
+
+Result = TypeVar("Result")
+
+log = structlog.get_logger("lessor.bot")
+
+
+def main() -> int:
+    """Run until SIGINT or SIGTERM. 0 after an orderly stop, 2 when it cannot start as it is configured."""
+    try:
+        settings = read_settings()
+        config = load(settings.lessor_config)
+        http = config.slack.mode == "http"
+        settings.require("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET" if http else "SLACK_APP_TOKEN")
+        parts = open_parts(settings, config)
+    except (ConfigError, SettingsError, LedgerUnavailableError) as error:
+        return _cannot_start(error)
+    try:
+        asyncio.run(_serve(settings, parts))
+    except (StartError, SettingsError) as error:
+        return _cannot_start(error)
+    finally:
+        parts.ledger.close()
+    return 0
+
+
+def _cannot_start(error: Exception) -> int:
+    print(f"lessor bot: {error}", file=sys.stderr)  # noqa: T201 - the one line that says why it does not start
+    return 2
+
+
+async def _serve(settings: Settings, parts: Parts) -> None:
+    stop = asyncio.Event()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(signum, stop.set)
+    async with AsyncExitStack() as stack:
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        slack = SlackClient(_secret(settings, "slack_bot_token"), base_url=settings.slack_api_url, session=session)
+        installation = await _unless(stop, introduce(slack))
+        if installation is None:
+            return
+        directory = SlackDirectory(parts.directory, slack)
+        gateway = build_gateway(parts.overlay(directory), await connect_temporal())
+        desk = Desk(gateway, slack, slack_renderer(), slack_settings(parts.config), utc_now, home=installation.home)
+        app = build_app(desk, installation)
+        stack.push_async_callback(desk.background.drain)
+        starting = asyncio.create_task(_start_unstarted(gateway))
+        stack.callback(starting.cancel)
+        await _listen(stack, stop, app, installation, settings, parts.config)
+        log.info("bot-ready", mode=parts.config.slack.mode, team=installation.team_id)
+        await stop.wait()
+        log.info("bot-stopping")
+
+
+async def _listen(
+    stack: AsyncExitStack,
+    stop: asyncio.Event,
+    app: AsyncApp,
+    installation: Installation,
+    settings: Settings,
+    config: Config,
+) -> None:
+    if config.slack.mode == "http":
+        signatures = Signatures(_secret(settings, "slack_signing_secret"))
+        runner = web.AppRunner(web_app(app, installation, signatures), access_log=None)
+        await runner.setup()
+        stack.push_async_callback(runner.cleanup)
+        try:
+            await web.TCPSite(runner, config.slack.http_host, config.slack.http_port).start()
+        except OSError as error:
+            where = f"{config.slack.http_host}:{config.slack.http_port}"
+            raise StartError(f"cannot listen on {where} ({error.strerror}); change slack.http_port") from error
+        return
+    socket = AsyncSocketModeHandler(app, _secret(settings, "slack_app_token"))
+    stack.push_async_callback(socket.close_async)
+    await _unless(stop, _connect(socket))
+
+
+async def _connect(socket: AsyncSocketModeHandler) -> None:
+    """Open the socket, again while Slack cannot be reached. Raises `StartError` for a token that cannot work."""
+    while True:
+        try:
+            await socket.connect_async()
+            return
+        except SlackApiError as error:
+            word = slack_errors.code(error)
+            if word in slack_errors.TOKEN_PROBLEMS:
+                raise StartError(
+                    f"Slack refuses SLACK_APP_TOKEN ({word}): make an app-level token (xapp-...) with "
+                    "connections:write under api.slack.com/apps, Basic Information"
+                ) from error
+            log.warning("slack cannot be reached, trying again", problem=word, seconds=CONNECT_AGAIN_SECONDS)
+        except slack_errors.UNREACHABLE as error:
+            log.warning("slack cannot be reached, trying again", problem=str(error), seconds=CONNECT_AGAIN_SECONDS)
+        await asyncio.sleep(CONNECT_AGAIN_SECONDS)
+
+
+async def _start_unstarted(gateway: Gateway) -> None:
+    """Start kept requests now and then; a ledger that is down is tried again."""
+    while True:
+        try:
+            started = await gateway.start_unstarted()
+            if started:
+                log.info("kept requests started", count=started)
+        except Exception as error:
+            log.warning("kept requests could not be started, trying again", problem=str(error)[:200])
+        await asyncio.sleep(START_AGAIN_SECONDS)
+
+
+async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, Result]) -> Result | None:
+    """The result of the work; `None` when told to stop before it is there."""
+    working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+    await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if working.done():
+        return working.result()
+    working.cancel()
+    return None
+
+
+def _secret(settings: Settings, name: str) -> str:
+    value = getattr(settings, name)
+    return value.get_secret_value() if value else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,221 @@
+"""The Bolt app: acknowledge first, then parse, one gateway call, render. All work after the acknowledgement is ours.
+
+Bolt runs with `process_before_response`: a handler that acknowledges and hands its work to the background returns at
+once, where Bolt would otherwise look for the acknowledgement only every 10 ms.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import replace
+from typing import Any
+
+import structlog
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
+from slack_sdk.errors import SlackApiError
+
+from bot import ask as asks
+from bot import slack_errors
+from bot.acting import Acting
+from bot.ask import Ask
+from bot.browsing import Browsing
+from bot.commands import Commands
+from bot.deciding import Deciding
+from bot.desk import Desk
+from bot.home import Home
+from bot.ids import COMMAND, Do, Form
+from bot.installation import Installation
+from bot.modals import Modals, Opened
+from bot.moving import Moving
+from bot.people import People
+from bot.quoting import Quoting
+from bot.requesting import Requesting
+from bot.submitting import Submitting
+from lessor.contracts import Verb
+
+Body = Mapping[str, Any]
+Ack = Callable[..., Awaitable[Any]]
+Handle = Callable[[Ask], Coroutine[Any, Any, Any]]
+
+_MENTION = re.compile(r"^\s*<@[UW][A-Z0-9]+(?:\|[^>]*)?>\s*")
+
+log = structlog.get_logger(__name__)
+
+
+def build_app(desk: Desk, installation: Installation) -> AsyncApp:
+    """The app with all its handlers. Signatures are checked in front of it (`bot.http`), not in it."""
+
+    async def authorize(**_: Any) -> AuthorizeResult:
+        return installation.authorization
+
+    app = AsyncApp(
+        client=desk.slack,
+        authorize=authorize,
+        process_before_response=True,
+        request_verification_enabled=False,
+        ssl_check_enabled=False,
+    )
+    handlers = _Handlers(desk)
+    app.middleware(handlers.once)
+    app.command(COMMAND)(handlers.command)
+    app.event("app_home_opened")(handlers.home)
+    app.event("app_mention")(handlers.mention)
+    app.event("message")(handlers.message)
+    app.shortcut(Form.SHORTCUT)(handlers.shortcut)
+    for action, handle in handlers.buttons.items():
+        app.action(action)(handlers.on_button(handle))
+    app.action(re.compile("^wish-"))(handlers.on_button(handlers.quoting.follow))
+    app.view(Form.REQUEST)(handlers.request_form)
+    app.view(Form.DENY)(handlers.on_form(handlers.deciding.deny))
+    app.view(Form.EXTEND)(handlers.on_form(lambda ask: handlers.moving.sent(ask, Verb.EXTEND)))
+    app.view(Form.RESTORE)(handlers.on_form(lambda ask: handlers.moving.sent(ask, Verb.RESTORE)))
+    return app
+
+
+class _Handlers:
+    """Wires the parts together, and gives each kind of payload its way in."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        modals, people = Modals(desk), People(desk.slack)
+        self._modals = modals
+        acting, submitting = Acting(desk), Submitting(desk)
+        self.quoting = Quoting(desk)
+        self._requesting = Requesting(desk, modals, self.quoting, submitting)
+        self.deciding = Deciding(desk, modals, acting)
+        self.moving = Moving(desk, modals, acting)
+        browsing = Browsing(desk, people)
+        self._home = Home(desk)
+        self._commands = Commands(desk, self._requesting, browsing, self.moving)
+        self.buttons: dict[str, Handle] = {
+            Do.APPROVE: self.deciding.approve,
+            Do.DENY: self.deciding.ask_reason,
+            Do.DETAILS: self.deciding.show,
+            Do.WITHDRAW: lambda ask: acting.button(ask, Verb.WITHDRAW),
+            Do.RELEASE: lambda ask: acting.button(ask, Verb.RELEASE),
+            Do.KEEP: lambda ask: acting.button(ask, Verb.KEEP),
+            Do.EXTEND: lambda ask: self.moving.ask(ask, Verb.EXTEND),
+            Do.RESTORE: lambda ask: self.moving.ask(ask, Verb.RESTORE),
+            Do.AGAIN: self._requesting.again,
+            Do.REQUEST: self._requesting.form,
+            Do.NEXT_PAGE: browsing.next_page,
+        }
+
+    async def once(self, body: Body, next: Callable[[], Awaitable[Any]]) -> BoltResponse | None:
+        """Acknowledge a redelivery without a second effect, by business key: event and envelope ids may be new."""
+        key = _key(body)
+        if key and self._desk.seen.before(key):
+            log.info("duplicate", key=key)
+            return BoltResponse(status=200, body="")
+        await next()
+        return None
+
+    async def command(self, ack: Ack, body: Body) -> None:
+        await ack()
+        self._start(asks.of_command(body), self._commands.run)
+
+    async def shortcut(self, ack: Ack, body: Body) -> None:
+        await ack()
+        self._start(asks.of_shortcut(body), self._requesting.form)
+
+    async def home(self, body: Body) -> None:
+        if body["event"].get("tab") == "home":
+            self._start(asks.of_event(body), self._home.publish)
+
+    async def mention(self, body: Body) -> None:
+        ask = asks.of_event(body)
+        self._start(_without_mention(ask), self._commands.run)
+
+    async def message(self, body: Body) -> None:
+        event = body["event"]
+        spoken = not event.get("subtype") and not event.get("bot_id") and event.get("user")
+        if spoken and event.get("channel_type") == "im":
+            self._start(_without_mention(asks.of_event(body)), self._commands.run)
+
+    async def request_form(self, ack: Ack, body: Body) -> None:
+        """Errors have to be in the acknowledgement; what takes longer is shown in the view when it is there."""
+        ask = asks.of_view(body)
+        work = self._desk.background.start(self._requesting.answer(ask), "send a request form")
+        if await self._desk.in_time(work) and work.result() is not None:
+            await ack(**work.result().acknowledgement)
+            return
+        await ack(response_action="update", view=self._recording())
+        self._desk.background.start(self._later(ask, work), "finish a request form")
+
+    def on_button(self, handle: Handle) -> Callable[..., Awaitable[None]]:
+        async def clicked(ack: Ack, body: Body) -> None:
+            await ack()
+            self._start(asks.of_action(body), handle)
+
+        return clicked
+
+    def on_form(self, handle: Handle) -> Callable[..., Awaitable[None]]:
+        async def sent(ack: Ack, body: Body) -> None:
+            ask = asks.of_view(body)
+            work = self._desk.background.start(handle(ask), "send a form")
+            if await self._desk.in_time(work) and work.result() is not None:
+                await ack(**work.result())
+                return
+            await ack(response_action="update", view=self._recording())
+            self._desk.background.start(self._show_late(ask, work), "finish a form")
+
+        return sent
+
+    async def _later(self, ask: Ask, work: asyncio.Task[Any]) -> None:
+        await self._requesting.late(ask, await work)
+
+    async def _show_late(self, ask: Ask, work: asyncio.Task[Any]) -> None:
+        done = await work
+        opened = Opened(ask.view["id"], "", {})
+        if done and done.get("view"):
+            await self._modals.show(opened, done["view"])
+        elif done and done.get("errors"):
+            text = "; ".join(done["errors"].values())
+            await self._modals.tell(opened, Form.DETAILS, "Not done", self._desk.message("refused.j2", message=text))
+        elif done:
+            await self._modals.show(opened, self._modals.sentence(Form.DETAILS, "Done", "done.j2"))
+        else:
+            values = {"problem": "an error on our side", "kept": "It may not have taken effect."}
+            await self._modals.show(opened, self._modals.sentence(Form.DETAILS, "Not done", "trouble.j2", **values))
+
+    def _recording(self) -> Any:
+        return self._modals.sentence(Form.DETAILS, "One moment", "recording.j2")
+
+    def _start(self, ask: Ask, handle: Handle) -> None:
+        self._desk.background.start(self._guarded(ask, handle), ask.key)
+
+    async def _guarded(self, ask: Ask, handle: Handle) -> None:
+        """Whatever breaks, the person hears of it."""
+        try:
+            await handle(ask)
+        except Exception as error:
+            log.exception("a handler failed", key=ask.key)
+            problem = "Slack did not answer" if _slacks_fault(error) else "an error on our side"
+            kept = "What was recorded before is kept."
+            await self._desk.reply(ask, self._desk.message("trouble.j2", problem=problem, kept=kept))
+
+
+def _key(body: Body) -> str:
+    """The business key of what must not happen twice; empty for what may: a form is sent again after its errors."""
+    if body.get("command"):
+        return asks.of_command(body).key
+    kind = body.get("type")
+    if kind == "block_actions":
+        return asks.of_action(body).key
+    if kind in ("shortcut", "message_action"):
+        return asks.of_shortcut(body).key
+    if kind == "event_callback" and (body.get("event") or {}).get("ts"):
+        return asks.of_event(body).key
+    return ""
+
+
+def _without_mention(ask: Ask) -> Ask:
+    return replace(ask, text=_MENTION.sub("", ask.text))
+
+
+def _slacks_fault(error: Exception) -> bool:
+    return isinstance(error, (SlackApiError, *slack_errors.UNREACHABLE))

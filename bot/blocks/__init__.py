@@ -1,0 +1,1 @@
+"""Block Kit structure; the words come from `templates/slack`."""

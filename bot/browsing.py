@@ -1,0 +1,134 @@
+"""Looking at leases: one, or a list in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from slack_sdk.models.blocks import ActionsBlock, Block, SectionBlock
+
+from bot import words
+from bot.ask import Ask
+from bot.authority import may_enter
+from bot.blocks import buttons
+from bot.blocks.message import Message, button, compose, markdown
+from bot.blocks.text import cut
+from bot.desk import Desk
+from bot.facts import facts
+from bot.ids import Do
+from bot.people import People
+from lessor.contracts import Verb
+from lessor.domain.errors import Refused
+from lessor.domain.identity import parse_lease_id
+from lessor.domain.lease import OPEN, Lease
+from lessor.domain.people import Person
+from lessor.ports import LeaseQuery
+
+PAGE = 20
+LINE_MOST = 400
+
+
+class Browsing:
+    """`list`, `show`, and the questions that `release` and `withdraw` ask first."""
+
+    def __init__(self, desk: Desk, people: People) -> None:
+        self._desk = desk
+        self._people = people
+
+    async def list(self, ask: Ask, text: str) -> None:
+        """Open leases: one's own, those of a person who is named, or of a team."""
+        try:
+            person = await self._desk.person(ask)
+            scope = await self._scope(text.strip(), person)
+            message = await self._page(person, scope, after="")
+        except Refused as refused:
+            message = self._desk.refusal(refused)
+        await self._desk.reply(ask, message)
+
+    async def next_page(self, ask: Ask) -> None:
+        """The page after the one that was clicked, in its place."""
+        scope, _, after = ask.value.partition("|")
+        try:
+            message = await self._page(await self._desk.person(ask), scope, after)
+        except Refused as refused:
+            message = self._desk.refusal(refused)
+        await self._desk.turn_page(ask, message)
+
+    async def show(self, ask: Ask, text: str) -> None:
+        """One lease, with the buttons that the viewer may use."""
+        try:
+            person, lease = await self._wanted(ask, text, "show")
+            deciders = await self._desk.gateway.eligible(lease)
+        except Refused as refused:
+            await self._desk.reply(ask, self._desk.refusal(refused))
+            return
+        now = self._desk.now()
+        enter = may_enter(lease, person)
+        values = {**facts(lease, now, deciders), "zone": person.tz, "may_enter": enter, "events": (), "earlier": 0}
+        parts = self._desk.wording.parts("details.j2", **values)
+        row: list[Any] = []
+        if any(person.is_same(one.all_ids) for one in deciders):
+            row = buttons.decide(lease)[:2]
+        if enter:
+            row += buttons.owner(lease, now)
+        await self._desk.reply(ask, compose(parts, [*row, buttons.details(lease)]))
+
+    async def confirm(self, ask: Ask, text: str, verb: Verb) -> None:
+        """Ask before a lease is released or withdrawn by command."""
+        try:
+            person, lease = await self._wanted(ask, text, verb.value)
+        except Refused as refused:
+            await self._desk.reply(ask, self._desk.refusal(refused))
+            return
+        action = Do.RELEASE if verb is Verb.RELEASE else Do.WITHDRAW
+        label = "Release now" if verb is Verb.RELEASE else "Withdraw"
+        values = {**facts(lease, self._desk.now()), "zone": person.tz, "verb": verb.value}
+        row = [button(label, action, lease.id, style="danger"), buttons.details(lease)]
+        await self._desk.reply(ask, self._desk.message("confirm.j2", row, **values))
+
+    async def _wanted(self, ask: Ask, text: str, verb: str) -> tuple[Person, Lease]:
+        word = text.split()[0] if text.split() else ""
+        lease_id = parse_lease_id(word)
+        if lease_id is None:
+            what = f"'{word[:40]}' is no lease id" if word else "the lease id is missing"
+            raise Refused("no-lease", f"{what}; write /gpu {verb} ID, and see your leases with /gpu list")
+        return await self._desk.person(ask), await self._desk.gateway.lease(lease_id)
+
+    async def _scope(self, text: str, person: Person) -> str:
+        """`person:ID` or `team:KEY`. Raises `Refused` for what names neither."""
+        if not text or text.lower() in ("mine", "me"):
+            return f"person:{person.id}"
+        if text.startswith(("@", "<@")):
+            return f"person:{await self._people.named(text)}"
+        if words.channel_in(text):
+            raise Refused("not-a-team", "a channel has no leases; name a team or a person: /gpu list TEAM")
+        return f"team:{text}"
+
+    async def _page(self, person: Person, scope: str, after: str) -> Message:
+        kind, _, name = scope.partition(":")
+        owner = await self._desk.gateway.person(name) if kind == "person" else None
+        query = LeaseQuery(
+            owner_ids=tuple(owner.all_ids if owner else (name,)) if kind == "person" else (),
+            teams=(name,) if kind == "team" else (),
+            states=tuple(state.value for state in OPEN),
+            after=after,
+            limit=PAGE + 1,
+        )
+        found = await self._desk.gateway.leases(query)
+        values = {"mine": kind == "person" and person.is_same(frozenset((name,))), "name": name, "kind": kind}
+        parts = self._desk.wording.parts("list.j2", count=len(found), after=after, zone=person.tz, **values)
+        blocks: list[Block] = list(compose(parts).blocks)
+        blocks += lines(self._desk, found[:PAGE], person)
+        if len(found) > PAGE:
+            blocks.append(ActionsBlock(elements=[button("Next page", Do.NEXT_PAGE, f"{scope}|{found[PAGE - 1].id}")]))
+        return Message(parts["title"], tuple(blocks))
+
+
+def lines(desk: Desk, leases: Sequence[Lease], person: Person) -> list[Block]:
+    """One section for each lease, with a button to look at it."""
+    blocks: list[Block] = []
+    for lease in leases:
+        parts = desk.wording.parts("line.j2", zone=person.tz, **facts(lease, desk.now()))
+        text = markdown(cut(parts["title"], LINE_MOST))
+        blocks.append(SectionBlock(text=text, accessory=buttons.details(lease)))
+    return blocks

@@ -1,0 +1,55 @@
+"""`/gpu ...` by its first word. Whatever is typed gets an answer; an unknown word gets the nearest one that is known."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from bot import words
+from bot.ask import Ask
+from bot.browsing import Browsing
+from bot.desk import Desk
+from bot.moving import Moving
+from bot.requesting import Requesting
+from lessor.contracts import Verb
+from lessor.domain.identity import parse_lease_id
+
+Run = Callable[[Ask, str], Awaitable[None]]
+
+
+class Commands:
+    """The text commands, the same for the slash command, a direct message and a mention."""
+
+    def __init__(self, desk: Desk, requesting: Requesting, browsing: Browsing, moving: Moving) -> None:
+        self._desk = desk
+        self._browsing = browsing
+        self._known: dict[str, Run] = {
+            "help": self._help,
+            "request": lambda ask, rest: requesting.command(replace(ask, text=rest)),
+            "list": browsing.list,
+            "show": browsing.show,
+            "extend": moving.command,
+            "release": lambda ask, rest: browsing.confirm(ask, rest, Verb.RELEASE),
+            "withdraw": lambda ask, rest: browsing.confirm(ask, rest, Verb.WITHDRAW),
+        }
+
+    async def run(self, ask: Ask) -> None:
+        """Do what the text says, or say what could be meant."""
+        text = words.clean(ask.text)
+        word, rest = words.first(text)
+        if word in self._known:
+            await self._known[word](ask, rest)
+        elif not word:
+            await self._help(ask, "")
+        elif word.startswith("gpu-") and parse_lease_id(word):
+            await self._browsing.show(ask, word)
+        else:
+            await self._unknown(ask, word)
+
+    async def _help(self, ask: Ask, rest: str) -> None:
+        await self._desk.reply(ask, self._desk.message("help.j2", unknown="", nearest=""))
+
+    async def _unknown(self, ask: Ask, word: str) -> None:
+        nearest = difflib.get_close_matches(word, self._known, n=1, cutoff=0.0)
+        await self._desk.reply(ask, self._desk.message("help.j2", unknown=word[:40], nearest=nearest[0]))

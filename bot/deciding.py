@@ -1,0 +1,78 @@
+"""Deciding: approve at once, deny with a reason, and look at the whole request first."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from slack_sdk.models.blocks import InputBlock, PlainTextInputElement
+from slack_sdk.models.views import View
+
+from bot.acting import Acting
+from bot.ask import Ask, metadata
+from bot.blocks import request_form
+from bot.blocks.message import plain_text, sections
+from bot.desk import Desk
+from bot.details import details
+from bot.ids import Form
+from bot.modals import Modals
+from lessor.contracts import Verb
+from lessor.domain.errors import Refused
+
+REASON_MOST = 2_000
+
+
+class Deciding:
+    """The buttons of the request card."""
+
+    def __init__(self, desk: Desk, modals: Modals, acting: Acting) -> None:
+        self._desk = desk
+        self._modals = modals
+        self._acting = acting
+
+    async def approve(self, ask: Ask) -> None:
+        await self._acting.button(ask, Verb.APPROVE)
+
+    async def ask_reason(self, ask: Ask) -> None:
+        """Open the form that asks why; whether this person may decide is checked when it is sent."""
+        words = self._desk.wording.parts("deny_form.j2", lease_id=ask.value)
+        opened = await self._modals.open(ask, Form.DENY, lease=ask.value, ts=ask.ts)
+        if opened:
+            await self._modals.show(opened, _deny_form(words, opened.metadata))
+
+    async def deny(self, ask: Ask) -> dict[str, Any]:
+        """What the acknowledgement of the sent form says."""
+        form = metadata(ask.view)
+        value = ask.view["state"]["values"]["reason"]["reason"]["value"] or ""
+        told = await self._acting.act(ask, Verb.DENY, form.get("lease", ""), reason=value)
+        if told.ok:
+            return {"response_action": "clear"}
+        return {"response_action": "update", "view": self._modals.words(Form.DETAILS, "Deny", told.message.blocks)}
+
+    async def show(self, ask: Ask) -> None:
+        """Everything about one request or lease, in a view."""
+        opened = await self._modals.open(ask, Form.DETAILS)
+        if opened is None:
+            return
+        try:
+            person = await self._desk.person(ask)
+            lease, events = await asyncio.gather(
+                self._desk.gateway.lease(ask.value), self._desk.gateway.events(ask.value)
+            )
+            deciders = await self._desk.gateway.eligible(lease)
+        except Refused as refused:
+            await self._modals.tell(opened, Form.DETAILS, "Details", self._desk.refusal(refused))
+            return
+        blocks = details(self._desk.wording, lease, events, deciders, self._desk.now(), person)
+        await self._modals.show(opened, self._modals.words(Form.DETAILS, lease.id, blocks))
+
+
+def _deny_form(words: dict[str, str], remembered: dict[str, str]) -> View:
+    reason = InputBlock(
+        block_id="reason",
+        label=plain_text(words["label"]),
+        element=PlainTextInputElement(action_id="reason", multiline=True, max_length=REASON_MOST),
+        hint=plain_text(words["hint"]),
+    )
+    blocks = [*sections(words["title"]), reason]
+    return request_form.modal(Form.DENY, remembered, words["heading"], blocks, submit=words["submit"])

@@ -1,0 +1,68 @@
+"""What the templates may say of a lease: its own fields, and the few things that have to be worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from bot.blocks.text import cut
+from lessor.domain import approval
+from lessor.domain.lease import Lease, State
+from lessor.domain.people import Person
+from lessor.rendering import Safe, mrkdwn
+
+PURPOSE_MOST = 2_400
+REASON_MOST = 1_200
+_LIST_MOST = 40
+
+
+def facts(lease: Lease, now: datetime, deciders: Sequence[Person] = ()) -> dict[str, object]:
+    """Values for any template about a lease; `deciders` are those who can decide the current step now."""
+    length = lease.request.length(lease.requested_at)
+    offer = lease.quote.offer if lease.quote else None
+    return {
+        "lease": lease,
+        "now": now,
+        "state": lease.state.value.replace("-", " "),
+        "waiting": lease.state in (State.REQUESTED, State.AWAITING_APPROVAL),
+        "deciders": tuple(deciders),
+        "step": approval.current(lease.steps),
+        "steps_left": sum(not step.done for step in lease.steps),
+        "lapses_at": lease.lapses_at,
+        "length": length,
+        "offer": offer,
+        "price_known": bool(lease.quote and lease.quote.known),
+        "total": lease.quote.total(length) if lease.quote else None,
+        "hourly": next((span.hourly for span in reversed(lease.spans)), offer.hourly if offer else None),
+        "purpose": quoted(lease.request.purpose, PURPOSE_MOST),
+        "reason": quoted(lease.decided_reason or "no reason was given", REASON_MOST),
+        "remaining": remaining(lease),
+        "remaining_seconds": remaining(lease).total_seconds(),
+        "cost": lease.cost(now),
+        "hours": lease.hours(now),
+        "ending": lease.ending_reason,
+        "deletes_at": (lease.stopped_at or now) + lease.terms.grace,
+        "tried": ", ".join(lease.capacity.tried) if lease.capacity else "",
+        "left": ", ".join(lease.left),
+        "left_count": len(lease.left),
+        "resources": listed([f"{r.kind.value} {r.id}" for r in lease.resources]),
+    }
+
+
+def remaining(lease: Lease) -> timedelta:
+    """How much later the end may still become."""
+    if lease.last_end is None or lease.ends_at is None:
+        return timedelta()
+    return max(lease.last_end - lease.ends_at, timedelta())
+
+
+def quoted(text: str, most: int) -> Safe:
+    """Somebody's words set off line by line and cut to `most` characters, both after escaping."""
+    lines = mrkdwn(text.strip()).splitlines() or [""]
+    return Safe(cut("\n".join(f"&gt; {line}" for line in lines), most))
+
+
+def listed(words: Sequence[str]) -> str:
+    """The words with commas; of very many the first ones and a count."""
+    more = f" and {len(words) - _LIST_MOST} more" if len(words) > _LIST_MOST else ""
+    return ", ".join(words[:_LIST_MOST]) + more

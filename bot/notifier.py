@@ -1,0 +1,122 @@
+"""`ports.Notifier` on Slack: one message per lease, notice and recipient, posted once and then kept true."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import structlog
+from slack_sdk.errors import SlackApiError
+
+from bot.blocks import buttons
+from bot.blocks.message import Message, compose
+from bot.cards import Cards
+from bot.conversations import Conversations
+from bot.facts import facts
+from bot.posting import Postman
+from bot.reaching import Reach, Recipient
+from bot.settings import SlackSettings
+from bot.slack_client import SlackClient
+from lessor.contracts import Delivery, Notice
+from lessor.domain.lease import Lease, State
+from lessor.ports import Directory, MessageBook
+from lessor.rendering import Renderer, slack_renderer
+
+_LIVING = (Notice.READY, Notice.WAITING, Notice.STOPPED, Notice.RESTORED)
+"""Messages whose buttons and times follow the lease for as long as it lives."""
+
+log = structlog.get_logger(__name__)
+
+
+class SlackNotifier:
+    """Tells people by direct message and channel. Raises what is temporary; what can never be told is a `Delivery`."""
+
+    def __init__(
+        self,
+        client: SlackClient,
+        directory: Directory,
+        ledger: MessageBook,
+        settings: SlackSettings,
+        wording: Renderer | None = None,
+    ) -> None:
+        self._wording = wording or slack_renderer()
+        self._postman = Postman(client, ledger)
+        conversations = Conversations(client)
+        self._reach = Reach(self._postman, conversations, directory, self._wording, settings)
+        self._cards = Cards(self._postman, self._reach, directory, self._wording, settings)
+
+    async def notify(self, lease: Lease, notice: Notice, before: timedelta, now: datetime) -> Delivery:
+        """Reach somebody about `notice`, then bring what stands already up to date."""
+        if notice is Notice.REQUEST:
+            return await self._cards.ask(lease, now)
+        if notice is Notice.DECIDED:
+            return await self._cards.decided(lease, now)
+
+        def write(recipient: Recipient) -> Message:
+            return self._message(lease, notice, before, now, recipient)
+
+        occasion = _occasion(lease, notice, before)
+        delivery = await self._reach.first(lease, occasion, write, now)
+        if notice is Notice.BLOCKED:
+            delivery = await self._reach.admins(lease, occasion, write, now)
+        if notice is not Notice.WARNING:
+            await self._bring_up_to_date(lease, occasion, now)
+        return delivery
+
+    def _message(self, lease: Lease, notice: Notice, before: timedelta, now: datetime, recipient: Recipient) -> Message:
+        values = {**facts(lease, now), "before": before, "zone": recipient.zone}
+        parts = self._wording.parts(f"{notice.value}.j2", **values)
+        owns = recipient.person is not None and recipient.person.is_same(lease.requester_ids)
+        if not owns and notice is not Notice.BLOCKED:
+            why = self._wording.parts("fallback.j2", **values)["note"]
+            parts["note"] = f"{parts['note']}\n{why}" if "note" in parts else why
+        if notice is Notice.WARNING:
+            return compose(parts, buttons.warned(lease) if lease.state is State.ACTIVE else ())
+        return compose(parts, buttons.owner(lease, now) if _has_buttons(lease, notice) else ())
+
+    async def _bring_up_to_date(self, lease: Lease, occasion: str, now: datetime) -> None:
+        """Settle warnings of an end that no longer holds, and redraw what still carries old buttons or times."""
+        for ref in await self._postman.standing(lease.id, f"{lease.id}/"):
+            name = ref.key.split("/")[1]
+            kind = name.partition("-")[0]
+            try:
+                if kind == Notice.WARNING and (lease.state is not State.ACTIVE or name != _warning(lease, name)):
+                    past = compose(self._wording.parts("warning_past.j2", zone="", **facts(lease, now)))
+                    await self._postman.settle(ref, past)
+                elif kind in _LIVING and name != occasion:
+                    await self._postman.redraw(ref, self._living(lease, Notice(kind), now), lease.requested_at)
+            except SlackApiError as error:
+                log.warning("a message could not be redrawn", key=ref.key, error=str(error))
+
+    def _living(self, lease: Lease, notice: Notice, now: datetime) -> Message:
+        parts = self._wording.parts(f"{notice.value}.j2", zone="", **facts(lease, now))
+        return compose(parts, buttons.owner(lease, now) if _has_buttons(lease, notice) else ())
+
+
+def _occasion(lease: Lease, notice: Notice, before: timedelta) -> str:
+    """What tells one message from the next of its kind: a warning belongs to an end, a stop to its moment."""
+    moments = {
+        Notice.WARNING: f"{_stamp(lease.ends_at)}-{int(before.total_seconds())}",
+        Notice.EXTENDED: _stamp(lease.ends_at),
+        Notice.STOPPED: _stamp(lease.stopped_at),
+        Notice.RESTORED: str(len(lease.spans)),
+    }
+    return f"{notice.value}-{moments[notice]}" if notice in moments else notice.value
+
+
+def _warning(lease: Lease, name: str) -> str:
+    """The name that this warning would have for the end that holds now."""
+    return f"{Notice.WARNING.value}-{_stamp(lease.ends_at)}-{name.rpartition('-')[2]}"
+
+
+def _has_buttons(lease: Lease, notice: Notice) -> bool:
+    wanted = {
+        Notice.READY: State.ACTIVE,
+        Notice.RESTORED: State.ACTIVE,
+        Notice.STOPPED: State.STOPPED,
+        Notice.WAITING: State.WAITING_FOR_CAPACITY,
+    }
+    return wanted.get(notice) is lease.state
+
+
+def _stamp(at: datetime | None) -> str:
+    return str(int(at.timestamp())) if at else "0"

@@ -1,0 +1,197 @@
+"""A request while it is still in a form: text and choices, not yet checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from bot.ask import metadata
+from bot.ends import read_end
+from lessor.domain.errors import FieldError, Invalid, Refused
+from lessor.domain.request import Market, Need, Place, Request, Workload
+
+if TYPE_CHECKING:
+    from lessor.gateway import Choices, PlaceChoice
+
+PURPOSE_PART = 3_000
+"""Slack's limit for one text field; longer purposes stand in several."""
+
+TYPE_PREFIX = "type:"
+"""Begins the value of a choice that is an exact instance type, not a GPU model."""
+
+_PURPOSES = ("purpose", "purpose-2", "purpose-3")
+_TAG = re.compile(r"\s*([^=\s][^=]*?)\s*=\s*(.*?)\s*")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What stands in the form. `model` is a GPU model, or an instance type after `type:`."""
+
+    team: str = ""
+    model: str = ""
+    count: str = "1"
+    memory_gib: int = 0
+    place: str = ""
+    zone: str = ""
+    market: str = Market.ON_DEMAND.value
+    workload: str = Workload.EXPERIMENT.value
+    end: str = ""
+    disk: str = "200"
+    purpose: str = ""
+    tags: str = ""
+    snapshot: bool = False
+    anyway: bool = False
+    anyway_offered: bool = False
+    purpose_fields: int = 1
+
+    @property
+    def purposes(self) -> tuple[str, ...]:
+        """The purpose in parts that fit into one text field each, and as many fields as the form has already."""
+        size = PURPOSE_PART
+        parts = [self.purpose[i : i + size] for i in range(0, len(self.purpose), size)]
+        return (*parts, *[""] * (self.purpose_fields - len(parts)))
+
+
+def of_view(view: Mapping[str, Any]) -> Wish:
+    """What the person has chosen and typed so far."""
+    values = {
+        action.removeprefix("wish-"): content
+        for block in view["state"]["values"].values()
+        for action, content in block.items()
+        if action.startswith("wish-")
+    }
+    plain = {name: _content(value) for name, value in values.items()}
+    options = {one["value"] for one in (values.get("options") or {}).get("selected_options") or ()}
+    hidden = metadata(view)
+    return Wish(
+        team=plain.get("team", ""),
+        model=plain.get("model", ""),
+        count=plain.get("count", ""),
+        memory_gib=int(hidden.get("memory") or 0),
+        place=plain.get("place", ""),
+        zone=hidden.get("zone") or "",
+        market=plain.get("market", "") or Market.ON_DEMAND.value,
+        workload=plain.get("workload", "") or Workload.EXPERIMENT.value,
+        end=plain.get("end", ""),
+        disk=plain.get("disk", ""),
+        purpose="".join(plain.get(name, "") for name in _PURPOSES),
+        tags=plain.get("tags", ""),
+        snapshot="snapshot" in options,
+        anyway="anyway" in options,
+        anyway_offered="options-anyway" in view["state"]["values"],
+        purpose_fields=sum(name in plain for name in _PURPOSES),
+    )
+
+
+def of_request(request: Request) -> Wish:
+    """The same wish again, for a person to change and send."""
+    end = request.until.isoformat(timespec="minutes") if request.until else _spelled(request.duration)
+    need = request.need
+    return Wish(
+        team=request.team,
+        model=f"{TYPE_PREFIX}{need.instance_type}" if need.instance_type else need.model,
+        count=str(need.count),
+        memory_gib=need.memory_gib,
+        place=request.place.name,
+        zone=request.place.zone,
+        market=request.market.value,
+        workload=request.workload.value,
+        end=end,
+        disk=str(request.disk_gib),
+        purpose=request.purpose,
+        tags="\n".join(f"{key}={value}" for key, value in request.tags.items()),
+        snapshot=request.snapshot,
+    )
+
+
+def completed(wish: Wish, choices: Choices) -> Wish:
+    """`wish` with the first offered choice wherever nothing that is offered is chosen."""
+    teams = [team.key for team in choices.teams]
+    models = [model.model for model in choices.models]
+    place = next((p for p in choices.places if p.name == wish.place), choices.places[0])
+    markets = [market.value for market in place.markets]
+    return replace(
+        wish,
+        team=wish.team if wish.team in teams else teams[0],
+        model=wish.model if wish.model in models or wish.model.startswith(TYPE_PREFIX) else models[0],
+        place=place.name,
+        market=wish.market if wish.market in markets else markets[0],
+    )
+
+
+def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) -> Request:
+    """The request to submit. Raises `Invalid` for what cannot even be read; limits are checked by the gateway."""
+    errors: list[FieldError] = []
+    duration, until = None, None
+    try:
+        end = read_end(wish.end, choices.person.tz, now)
+        duration, until = (end, None) if isinstance(end, timedelta) else (None, end)
+    except Refused as refused:
+        errors.append(FieldError("end", str(refused)))
+    count = _whole("count", wish.count, errors)
+    disk = _whole("disk_gib", wish.disk, errors)
+    tags = _tags(wish.tags, errors)
+    if errors:
+        raise Invalid(tuple(errors))
+    return Request(
+        requester=choices.person.id,
+        team=wish.team,
+        purpose=wish.purpose.strip(),
+        workload=Workload(wish.workload),
+        need=need(wish, count),
+        place=place(wish, choices),
+        market=Market(wish.market),
+        duration=duration,
+        until=until,
+        snapshot=wish.snapshot,
+        disk_gib=disk,
+        interaction=interaction,
+        tags=tags,
+    )
+
+
+def need(wish: Wish, count: int) -> Need:
+    """How much GPU is wished for."""
+    if wish.model.startswith(TYPE_PREFIX):
+        return Need(count=count, instance_type=wish.model.removeprefix(TYPE_PREFIX))
+    return Need(model=wish.model, count=count, memory_gib=wish.memory_gib)
+
+
+def place(wish: Wish, choices: Choices) -> Place:
+    """Where it is wished for; a place that is not offered keeps its name, so that the refusal can say it."""
+    found: PlaceChoice | None = next((p for p in choices.places if p.name == wish.place), None)
+    provider = found.provider if found else ""
+    region = found.regions[0] if found and len(found.regions) == 1 else ""
+    return Place(provider, wish.place, region, wish.zone)
+
+
+def _whole(field: str, text: str, errors: list[FieldError]) -> int:
+    word = text.strip()
+    if re.fullmatch(r"-?[0-9]{1,9}", word):
+        return int(word)
+    errors.append(FieldError(field, f"'{word[:40]}' is not a whole number" if word else "give a whole number"))
+    return 0
+
+
+def _tags(text: str, errors: list[FieldError]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in filter(str.strip, text.splitlines()):
+        match = _TAG.fullmatch(line)
+        if match is None:
+            errors.append(FieldError("tags", f"'{line.strip()[:40]}' is no tag; write one key=value on each line"))
+            break
+        found[match[1]] = match[2]
+    return found
+
+
+def _content(value: Mapping[str, Any]) -> str:
+    chosen = value.get("selected_option")
+    return str(chosen["value"]) if chosen else str(value.get("value") or "")
+
+
+def _spelled(duration: timedelta | None) -> str:
+    minutes = int((duration or timedelta()).total_seconds() // 60)
+    return f"{minutes // 60}h" if minutes % 60 == 0 else f"{minutes}m"

@@ -1,0 +1,246 @@
+"""The bot as it runs, in front of the Slack sandbox; behind it the real gateway and ledger, and workflows in memory.
+
+The engine here applies the domain's own transitions and sends the notices that the workflow would send, in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import aiohttp
+from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+
+from bot.app import build_app
+from bot.desk import Desk
+from bot.directory import SlackDirectory
+from bot.installation import introduce
+from bot.notifier import SlackNotifier
+from bot.settings import SlackSettings
+from bot.slack_client import SlackClient
+from lessor.contracts import Act, Answer, Delivery, Notice
+from lessor.domain import transitions
+from lessor.domain.approval import staff
+from lessor.domain.errors import Refused
+from lessor.domain.lease import Change, Lease, Terms
+from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
+from lessor.domain.request import Limits, Market
+from lessor.engine import UnreachableError
+from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
+from lessor.ledger import SqlLedger, open_ledger
+from lessor.ports import Directory, Submission, Team
+from lessor.rendering import slack_renderer
+from lessor.sandbox.slack import RunningSandbox
+from tests.builders import a_person
+from tests.fakes import FakeCloud, FakeDirectory
+from workflows import acts
+from workflows.notices import notices
+
+REQUESTER = a_person("U0REQUESTER", ids=("U0REQUESTER", "W0REQUESTER"), teams=("research",), tz="Europe/Berlin")
+MANAGER = a_person("U0MANAGER", teams=("research",), leads=("research",), groups=("managers",))
+MANAGER_2 = a_person("U0MANAGER2", teams=("research",), groups=("managers",))
+FINANCE = a_person("U0FINANCE", teams=(), groups=("finance",))
+ADMIN = a_person("U0ADMIN", teams=(), admin=True)
+PEOPLE = (REQUESTER, MANAGER, MANAGER_2, FINANCE, ADMIN)
+TEAM = Team("research", "Research", lead="U0MANAGER", channel="team-research")
+PLACE = PlaceChoice("us", "AWS in the US", "aws", ("us-east-1",), (), (Market.ON_DEMAND, Market.SPOT))
+MODELS = (ModelChoice("A100-80GB", "A100 80 GB", 80, (1, 2, 4, 8)), ModelChoice("L4", "L4 24 GB", 24, (1, 4, 8)))
+STEPS = (StepSpec("manager", ("group:managers",)),)
+SETTINGS = SlackSettings("Sandbox", "gpu-approvals", "gpu-requests", "gpu-admins")
+
+
+class Clock:
+    """Real time, moved by as much as a test says."""
+
+    def __init__(self) -> None:
+        self.moved = timedelta()
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.moved
+
+
+@dataclass
+class FakeEngine:
+    """Leases led by the domain; `down` and `hang` say what happens to calls meanwhile."""
+
+    ledger: SqlLedger
+    directory: Directory
+    notifier: SlackNotifier
+    cloud: FakeCloud
+    clock: Callable[[], datetime]
+    decision: Decision = field(
+        default_factory=lambda: Decision(Outcome.REQUIRE, (Reason("large", "people decide"),), STEPS, "p1")
+    )
+    terms: Terms = field(default_factory=Terms)
+    leases: dict[str, Lease] = field(default_factory=dict)
+    told: list[tuple[str, Notice, Delivery]] = field(default_factory=list)
+    problems: list[Exception] = field(default_factory=list)
+    answers: dict[str, Answer] = field(default_factory=dict)
+    down: bool = False
+    hang: asyncio.Event | None = None
+    quiet: bool = False
+    starts: int = 0
+    interactions: dict[str, str] = field(default_factory=dict)
+    _couriers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _locks: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+
+    async def start(self, submission: Submission) -> bool:
+        await self._reachable()
+        self.starts += 1
+        if submission.lease_id in self.leases:
+            return False
+        now = self.clock()
+        self.leases[submission.lease_id] = Lease(
+            submission.lease_id, submission.request, submission.request.requester, now
+        )
+        await self.apply(transitions.submit(submission.lease_id, submission.request, now, self.terms))
+        await self._assess(submission.lease_id)
+        return True
+
+    async def act(self, lease_id: str, act: Act) -> Answer | None:
+        await self._reachable()
+        async with self._locks[lease_id]:
+            lease = self.leases.get(lease_id)
+            if lease is None or lease.final:
+                return None
+            if act.id in self.answers:
+                return self.answers[act.id]
+            person = await self.directory.person(act.by)
+            assert person is not None
+            now = self.clock()
+            try:
+                change = acts.transition(lease, act, person, now)
+                await self.apply(change)
+                answer = acts.accepted(change.lease, act, now)
+            except Refused as refusal:
+                await self.apply(transitions.refused_attempt(lease, act.by, act.verb.value, refusal, now))
+                answer = acts.refused(lease, act, refusal, now)
+            self.answers[act.id] = answer
+            return answer
+
+    async def apply(self, change: Change, before: timedelta = timedelta()) -> None:
+        """What the workflow does with a change: keep it, record it, tell people."""
+        lease = change.lease
+        self.leases[lease.id] = lease
+        await asyncio.to_thread(self.ledger.record, lease, change.events)
+        for notice in notices(lease, change.events):
+            self.tell(lease.id, notice, before)
+
+    def tell(self, lease_id: str, notice: Notice, before: timedelta = timedelta()) -> None:
+        """Queue one notice behind those that wait already."""
+        if not self.quiet:
+            earlier = self._couriers.get(lease_id)
+            self._couriers[lease_id] = asyncio.ensure_future(self._deliver(earlier, lease_id, notice, before))
+
+    async def settled(self) -> None:
+        """Return when every notice has been delivered; raises what a delivery raised."""
+        while waiting := [task for task in self._couriers.values() if not task.done()]:
+            await asyncio.gather(*waiting)
+        if self.problems:
+            raise self.problems[0]
+
+    async def close(self) -> None:
+        for task in self._couriers.values():
+            task.cancel()
+        await asyncio.gather(*self._couriers.values(), return_exceptions=True)
+
+    async def _deliver(
+        self, earlier: asyncio.Task[None] | None, lease_id: str, notice: Notice, before: timedelta
+    ) -> None:
+        if earlier:
+            await asyncio.wait({earlier})
+        try:
+            delivery = await self.notifier.notify(self.leases[lease_id], notice, before, self.clock())
+            self.told.append((lease_id, notice, delivery))
+        except Exception as error:
+            self.problems.append(error)
+
+    async def _assess(self, lease_id: str) -> None:
+        lease = self.leases[lease_id]
+        request, now = lease.request, self.clock()
+        owner = await self.directory.person(request.requester)
+        assert owner is not None
+        refs = {ref for spec in self.decision.steps for ref in spec.approvers} | {"admins"}
+        members = {ref: await self.directory.members(ref) for ref in refs}
+        steps = staff(self.decision.steps, lambda ref: members[ref], owner)
+        quote = self.cloud.quote(request.need, request.place, request.market, now)
+        await self.apply(transitions.assess(lease, quote, self.decision, steps, owner, now))
+
+    async def _reachable(self) -> None:
+        if self.hang:
+            await self.hang.wait()
+        if self.down:
+            raise UnreachableError("Temporal cannot be reached now")
+
+
+@dataclass
+class World:
+    """Everything that a test touches."""
+
+    slack: RunningSandbox
+    engine: FakeEngine
+    gateway: Gateway
+    desk: Desk
+    directory: FakeDirectory
+    ledger: SqlLedger
+    cloud: FakeCloud
+    clock: Clock
+    client: SlackClient
+
+    async def settled(self) -> None:
+        """Return when the work behind all acknowledgements and all notices is done."""
+        await asyncio.sleep(0)
+        while self.desk.background.busy:
+            await self.desk.background.idle()
+            await self.engine.settled()
+        await self.engine.settled()
+
+    def only_lease(self) -> Lease:
+        (lease,) = self.engine.leases.values()
+        return lease
+
+
+@asynccontextmanager
+async def a_world(
+    slack: RunningSandbox,
+    database_url: str,
+    *,
+    connect: bool = True,
+    settings: SlackSettings = SETTINGS,
+    models: tuple[ModelChoice, ...] = MODELS,
+    places: tuple[PlaceChoice, ...] = (PLACE,),
+    engine: FakeEngine | None = None,
+    client: Callable[..., SlackClient] = SlackClient,
+) -> AsyncIterator[World]:
+    """The bot connected to `slack`. With `engine` it is another replica before the same workflows."""
+    async with aiohttp.ClientSession() as session:
+        api = client(slack.bot_token, base_url=slack.api_url, session=session)
+        clock = Clock()
+        people = FakeDirectory(PEOPLE, [TEAM])
+        ledger = engine.ledger if engine else open_ledger(database_url)
+        directory = SlackDirectory(people, api)
+        cloud = FakeCloud(clock)
+        engine_ = engine or FakeEngine(ledger, directory, SlackNotifier(api, directory, ledger, settings), cloud, clock)
+        offering = Offering(places, lambda: models, lambda p: Limits(p.teams, tuple(one.name for one in places)))
+        gateway = Gateway(engine_, ledger, directory, {"aws": cloud}, offering, clock)
+        installation = await introduce(api)
+        desk = Desk(gateway, api, slack_renderer(), settings, clock, home=installation.home)
+        app = build_app(desk, installation)
+        socket = AsyncSocketModeHandler(app, slack.app_token)
+        connected = slack.core.sockets.count
+        if connect:
+            await socket.connect_async()
+            await slack.wait_for_connections(connected + 1)
+        try:
+            yield World(slack, engine_, gateway, desk, people, ledger, cloud, clock, api)
+        finally:
+            await socket.close_async()
+            await desk.background.drain(1)
+            if engine is None:
+                await engine_.close()
+                ledger.close()
