@@ -67,4 +67,6 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    from lessor.leaving import leave
+
+    leave(main(sys.argv[1:]))
