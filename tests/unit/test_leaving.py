@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -19,7 +20,9 @@ def test_output_is_flushed_and_nothing_runs_afterwards() -> None:
 
 def test_a_reader_that_has_gone_away_is_no_error() -> None:
     code = "import sys; from lessor.leaving import leave; sys.stdin.read(); sys.stdout.write('x'); leave(0)"
-    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    buffered = {**os.environ, "PYTHONUNBUFFERED": ""}
+    command = [sys.executable, "-c", code]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=buffered)
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdout.close()
