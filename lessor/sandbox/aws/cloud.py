@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from lessor.sandbox.aws.journal import Delivered, JournalEntry
 from lessor.sandbox.aws.state import CloudState
 from lessor.sandbox.aws.throttle import request_limit_exceeded
 
+_log = logging.getLogger(__name__)
 INSTANCE_PROFILE = "lessor-instance"
 _SHOWN_PARAMETERS = ("InstanceType", "Placement.AvailabilityZone", "ClientToken", "RoleArn", "NextToken", "MaxResults")
 _READING = ("Describe", "Get", "List")
@@ -115,6 +117,10 @@ class SimulatedCloud:
             return services.answer(call, caller, self.state)
         except AwsError as error:
             return render_error(call.service, error)
+        except Exception:
+            # A gap in the simulator must look like AWS's own fault to the caller and be seen by whoever runs it.
+            _log.exception("the simulated AWS failed at %s", call.action)
+            return render_error(call.service, AwsError("InternalError", "The simulated AWS failed; see its log.", 500))
 
     def _admit(self, call: ApiCall, caller: Caller) -> None:
         if self.state.clock_skew:

@@ -150,6 +150,11 @@ class Controls(Events):
         with self._cloud.lock:
             self._state.launch_failures.append(PlannedLaunchFailure(failure, instance_type, times))
 
+    def slow_snapshots(self, seconds: float = 0.0, failures: int = 0) -> None:
+        """Snapshots stay pending for a while; the next `failures` of them end in `error`."""
+        with self._cloud.lock:
+            self._state.snapshots.seconds, self._state.snapshots.failures = seconds, failures
+
     def plan_pages(self, action: str, sizes: list[int]) -> None:
         """Page sizes of a describe action in order, 0 for an empty page with a next token."""
         with self._cloud.lock:

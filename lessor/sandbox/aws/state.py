@@ -10,6 +10,7 @@ from lessor.sandbox.aws.capacity import CapacityBoard
 from lessor.sandbox.aws.clock import SimulatedClock
 from lessor.sandbox.aws.ec2.lifecycle import Fleet, LaunchFailure
 from lessor.sandbox.aws.ec2.replacements import Replacements
+from lessor.sandbox.aws.ec2.snapshots import Snapshots
 from lessor.sandbox.aws.faults import FaultPlan
 from lessor.sandbox.aws.identity import Identities
 from lessor.sandbox.aws.journal import Journal
@@ -59,15 +60,18 @@ class CloudState:
     identities: Identities = field(default_factory=Identities)
     fleet: Fleet = field(init=False)
     replacements: Replacements = field(init=False)
+    snapshots: Snapshots = field(init=False)
 
     def __post_init__(self) -> None:
         self.fleet = Fleet(self.clock, self.capacity)
         self.replacements = Replacements(self.fleet, self.clock)
+        self.snapshots = Snapshots(self.clock)
 
     def settle(self) -> None:
         """Let everything happen that is due by now."""
         self.fleet.settle()
         self.replacements.settle()
+        self.snapshots.settle()
         self.fleet.settle()
 
     def launch_failure(self, instance_type: str) -> LaunchFailure | None:

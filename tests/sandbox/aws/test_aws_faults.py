@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from botocore.exceptions import ConnectionClosedError
 
 from lessor.sandbox.aws.controls import Controls
+from lessor.sandbox.aws.server import RunningSimulator
 
 from .conftest import ClientOf, error_of
 
@@ -114,12 +116,31 @@ def test_faults_last_until_they_are_cleared(ec2: Any, controls: Controls) -> Non
     assert ec2.describe_instances()["Reservations"] == []
 
 
-def test_slow_answer_comes_late_but_does_not_block_others(ec2: Any, client_of: ClientOf, controls: Controls) -> None:
-    controls.slow_down("DescribeVolumes", 0.05)
+def test_slow_answer_comes_after_its_effect_and_holds_nobody_up(launch: Launch, ec2: Any, controls: Controls) -> None:
+    controls.slow_down("RunInstances", 0.05)
     began = time.monotonic()
-    ec2.describe_volumes()
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(launch)
+        while not controls.instances() and time.monotonic() < began + 5:
+            ec2.describe_volumes()
+        assert len(slow.result()) == 1
     assert time.monotonic() - began >= 0.05
-    assert controls.journal("DescribeVolumes")[-1].delivery == "answered"
+
+
+def test_overlapping_launches_with_one_token_start_one_machine(launch: Launch, controls: Controls) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        started = [pool.submit(launch, ClientToken="t", zone="us-east-1a") for _ in range(8)]
+        ids = {run.result()[0]["InstanceId"] for run in started}
+    assert [i["id"] for i in controls.instances()] == list(ids)
+
+
+def test_a_gap_in_the_simulator_is_an_internal_error(
+    simulator: RunningSimulator, ec2: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(simulator.cloud.state, "pages", None)
+    assert error_of(ec2.describe_instances) == ("InternalError", 500)
+    assert "the simulated AWS failed at DescribeInstances" in caplog.text
+    assert simulator.controls.calls("DescribeInstances", "InternalError") == 1
 
 
 def test_wrong_clock(ec2: Any, client_of: ClientOf, controls: Controls) -> None:
@@ -128,6 +149,12 @@ def test_wrong_clock(ec2: Any, client_of: ClientOf, controls: Controls) -> None:
     assert error_of(client_of("ssm").get_parameter, Name="/aws/service/x")[0] == "InvalidSignatureException"
     controls.expire_requests(False)
     assert ec2.describe_instances()["Reservations"] == []
+
+
+def test_machines_are_started_by_run_instances_only(administrator: Any) -> None:
+    asked = {"ImageId": "ami-1", "InstanceType": "g5.xlarge"}
+    refused = error_of(administrator.request_spot_instances, LaunchSpecification=asked)
+    assert refused == ("UnsupportedOperation", 400)
 
 
 def test_unknown_action_is_refused_as_aws_does(administrator: Any) -> None:

@@ -98,6 +98,21 @@ def test_a_snapshot_stays_until_it_is_deleted(launch: Launch, ec2: Any, controls
     assert kinds(controls) == []
 
 
+def test_snapshots_take_their_time_and_may_fail(launch: Launch, ec2: Any, controls: Controls) -> None:
+    controls.freeze_clock()
+    controls.slow_snapshots(seconds=300, failures=1)
+    launch()
+    volume = ec2.describe_volumes()["Volumes"][0]["VolumeId"]
+    tags = [{"ResourceType": "snapshot", "Tags": tag_list(MARKS)}]
+    made = [ec2.create_snapshot(VolumeId=volume, TagSpecifications=tags) for _ in range(2)]
+    assert [s["State"] for s in made] == ["pending", "pending"]
+    controls.advance(299)
+    assert [s["State"] for s in ec2.describe_snapshots(OwnerIds=["self"])["Snapshots"]] == ["pending", "pending"]
+    controls.advance(1)
+    states = {s["SnapshotId"]: s["State"] for s in ec2.describe_snapshots(OwnerIds=["self"])["Snapshots"]}
+    assert [states[s["SnapshotId"]] for s in made] == ["error", "completed"]
+
+
 def test_an_open_spot_request_is_a_left_over(launch: Launch, ec2: Any, controls: Controls) -> None:
     instance = launch(spot={"SpotInstanceType": "persistent"})[0]["InstanceId"]
     ec2.terminate_instances(InstanceIds=[instance])

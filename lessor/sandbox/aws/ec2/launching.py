@@ -34,6 +34,15 @@ class LaunchActions(LaunchAdmission):
             self.state.tokens.remember(token, scope, reservation)
         return ActionResult(reservation)
 
+    def request_spot_instances(self) -> ActionResult:
+        raise _only_run_instances()
+
+    def request_spot_fleet(self) -> ActionResult:
+        raise _only_run_instances()
+
+    def create_fleet(self) -> ActionResult:
+        raise _only_run_instances()
+
     def _still_alive(self, reservation: Any) -> Any:
         if all(instance.state == "terminated" for instance in reservation.instances):
             raise AwsError(
@@ -121,6 +130,10 @@ class LaunchActions(LaunchAdmission):
                 iam_instance_profile_name=profile.get("Name"),
                 iam_instance_profile_arn=profile.get("Arn"),
             )
+
+
+def _only_run_instances() -> AwsError:
+    return AwsError("UnsupportedOperation", "The simulated AWS starts machines by RunInstances only.")
 
 
 def _groups_of(instance: Any) -> list[str]:

@@ -50,7 +50,9 @@ class ResourceActions(Ec2Actions):
     def create_snapshot(self) -> ActionResult:
         for tags in self.tag_specifications().values():
             self.check_tags(tags)
-        return super().create_snapshot()
+        result = super().create_snapshot()
+        self.state.snapshots.begin(result.result)
+        return result
 
     def attach_volume(self) -> ActionResult:
         self.records([self._get_param("InstanceId")])
