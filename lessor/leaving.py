@@ -1,8 +1,8 @@
 """Ends a program that has used the Temporal client: at once, without taking the interpreter apart.
 
-The client's runtime has threads of its own that may still let go of Python objects while the interpreter shuts down;
-then the process dies of SIGSEGV or SIGABRT although its work was done. Seen with temporalio 1.35 on a busy machine, in 6
-of 40 runs.
+The client's runtime has threads of its own that may still let go of Python objects while the interpreter shuts down.
+Then the process dies of SIGSEGV or SIGABRT although its work was done: in 6 of 40 runs on a busy machine, with
+temporalio 1.35.
 """
 
 from __future__ import annotations
