@@ -1,0 +1,117 @@
+"""The environment, read once and only in entry points. Secrets stay hidden; what is wrong is told by variable name."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+if TYPE_CHECKING:
+    from temporalio.envconfig import ClientConnectConfig
+
+SECRETS_DIR = Path("/run/secrets")
+"""Where container platforms mount secrets: a file per variable, named like it in lower or upper case."""
+
+WANTED = {
+    "SLACK_BOT_TOKEN": "starts with xoxb-; copy it from api.slack.com/apps, your app, OAuth & Permissions",
+    "SLACK_APP_TOKEN": "starts with xapp-; make one under api.slack.com/apps, your app, Basic Information, App-Level "
+    "Tokens, with connections:write",
+    "SLACK_SIGNING_SECRET": "has letters, digits and hyphens only; copy it from api.slack.com/apps, your app, Basic "
+    "Information",
+    "SLACK_API_URL": "is a web address such as https://slack.com/api/; leave it out for the real Slack",
+    "AWS_ENDPOINT_URL": "is a web address such as http://127.0.0.1:5000; leave it out for the real AWS",
+    "LESSOR_DATABASE_URL": "is sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME",
+    "TEMPORAL_ADDRESS": "is HOST:PORT, such as localhost:7233",
+    "LESSOR_CONFIG": "is the path of your lessor.yaml",
+    "LESSOR_DATA": "is a directory that may be written to",
+}
+WEB = re.compile(r"https?://[^\s/@]+(/\S*)?")
+DATABASE = re.compile(r"(sqlite:///\S+|postgresql(\+psycopg)?://\S+)")
+
+
+class SettingsError(Exception):
+    """The environment does not fit; one line per variable: which, what it should look like, what to do."""
+
+
+def _secret(form: str) -> Any:
+    def check(value: SecretStr) -> SecretStr:
+        text = value.get_secret_value().strip()
+        if not re.fullmatch(form, text):
+            raise ValueError
+        return SecretStr(text)
+
+    return AfterValidator(check)
+
+
+def _web(value: str) -> str:
+    if not WEB.fullmatch(value.strip()):
+        raise ValueError
+    return value.strip()
+
+
+def _web_folder(value: str) -> str:
+    return _web(value).rstrip("/") + "/"
+
+
+def _database(value: SecretStr) -> SecretStr:
+    if not DATABASE.fullmatch(value.get_secret_value().strip()):
+        raise ValueError
+    return SecretStr(value.get_secret_value().strip())
+
+
+class Settings(BaseSettings):
+    """What the environment says; read it with `read_settings`."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+
+    slack_bot_token: Annotated[SecretStr, _secret(r"xox[be][.-][\w.-]+")] | None = None
+    slack_app_token: Annotated[SecretStr, _secret(r"xapp-[\w-]+")] | None = None
+    slack_signing_secret: Annotated[SecretStr, _secret(r"[\w-]{8,}")] | None = None
+    slack_api_url: Annotated[str, AfterValidator(_web_folder)] = "https://slack.com/api/"
+    aws_endpoint_url: Annotated[str, AfterValidator(_web)] | None = None
+    lessor_config: Path = Path("lessor.yaml")
+    lessor_data: Path = Path(".lessor")
+    lessor_database_url: Annotated[SecretStr, AfterValidator(_database)] | None = None
+    lessor_user: str = Field(default="", max_length=120)
+
+    @property
+    def database_url(self) -> str:
+        """LESSOR_DATABASE_URL, or a SQLite file in the data directory."""
+        if self.lessor_database_url:
+            return self.lessor_database_url.get_secret_value()
+        return f"sqlite:///{self.lessor_data / 'lessor.db'}"
+
+    def require(self, *names: str) -> None:
+        """Raise `SettingsError` with one line for each of these variables that is not set."""
+        missing = [name for name in names if getattr(self, name.lower()) is None]
+        if missing:
+            raise SettingsError("\n".join(f"{name}: is not set; it {WANTED[name]}" for name in missing))
+
+
+def read_settings(secrets_dir: Path = SECRETS_DIR) -> Settings:
+    """The settings of this process's environment. Raises `SettingsError`; values never stand in its text."""
+    folder = secrets_dir if secrets_dir.is_dir() else None
+    try:
+        return Settings(_secrets_dir=folder)
+    except ValidationError as error:
+        names = [str(found["loc"][0]).upper() for found in error.errors(include_input=False, include_url=False)]
+        lines = [f"{name}: has a form that does not fit; it {WANTED.get(name, 'is too long')}" for name in names]
+        raise SettingsError("\n".join(dict.fromkeys(lines))) from None
+
+
+def temporal_connect_config() -> "ClientConnectConfig":
+    """How to reach Temporal: TEMPORAL_* variables and profile files as Temporal itself reads them.
+
+    `Client.connect(**config)`; the address is localhost:7233 if none is set. Raises `SettingsError`.
+    """
+    from temporalio.envconfig import ClientConfigProfile
+
+    try:
+        config = ClientConfigProfile.load().to_client_connect_config()
+    except Exception as error:  # the bridge's own error type is not public
+        raise SettingsError(f"TEMPORAL_*: {error}; see docs.temporal.io/develop/environment-configuration") from None
+    address = config.setdefault("target_host", "localhost:7233")
+    if not re.fullmatch(r"\S+:\d{1,5}", address):
+        raise SettingsError(f"TEMPORAL_ADDRESS: is '{address[:80]}'; it {WANTED['TEMPORAL_ADDRESS']}")
+    return config

@@ -1,0 +1,11 @@
+"""Ends as people write them: `8h`, `3 days`, `friday 18:00`, `2026-12-24`, `end of month`, `until 31 august`.
+
+A strict grammar of our own: what it does not know for certain it refuses, with proposals (docs/adr/0004-human-ends.md).
+Hours and minutes are elapsed time; days, weeks and months keep the time on the clock, whatever the clocks do (F24).
+"""
+
+from lessor.when.clock import local
+from lessor.when.end import End, UnclearEndError
+from lessor.when.parsing import parse_end
+
+__all__ = ["End", "UnclearEndError", "local", "parse_end"]

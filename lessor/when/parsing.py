@@ -1,0 +1,162 @@
+"""From text to an end, or to a refusal with proposals that would be accepted."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from lessor.domain.errors import aware
+from lessor.domain.request import Limits, spell
+from lessor.typed import single_spaced
+from lessor.when.clock import Clock, Reading, local, zone_name, zone_of
+from lessor.when.end import Doubt, End, UnclearEndError, exact, written
+from lessor.when.moments import Moment, parse_moment
+from lessor.when.spans import Span, parse_span
+
+LONGEST_TEXT = 100
+PREFIX = re.compile(r"(in|for|until|till|til|through|on|at)\s")
+FOR_SPANS = ("in", "for")
+EXPLICIT = re.compile(r"(\b(utc|gmt)|\dz|[+\-]\d\d?(:?\d\d)?|/[a-z_]+)$")
+MARKS = "`*_.,;!\"'“”‘’ "
+FARTHEST = timedelta(days=3_660)
+EXAMPLES = ("8 h", "3 days", "tomorrow 18:00")
+MONTHS_OR_MINUTES = re.compile(r"(\d{1,6})\s?M\b")
+
+
+def parse_end(
+    text: str, now: datetime, zone: str = "UTC", *, base: datetime | None = None, limits: Limits | None = None
+) -> End:
+    """The end that `text` means to somebody in `zone` (an IANA name) at `now`.
+
+    Days and months count from `base` (the present end, when a lease is extended) or from `now`. With `limits` the end
+    has to lie within them. Raises `UnclearEndError`, a `Refused`, for anything that is not clear, past or too far.
+    """
+    aware("now", now)
+    try:
+        return _parsed(text, now, zone, base, limits)
+    except Doubt as doubt:
+        offered = [*doubt.proposals, *_examples(limits)]
+        accepted = [one for one in dict.fromkeys(offered) if _accepted(one, now, zone, base, limits)]
+        meant = [one for one in accepted if one in doubt.proposals]
+        proposals = tuple(meant or accepted)[:3]
+        why = str(doubt) if doubt.code == "end-unclear" else f"{doubt}{_allowed(limits)}"
+        raise UnclearEndError(doubt.code, _message(text, why, proposals, meant=bool(meant)), proposals) from None
+
+
+def _parsed(text: str, now: datetime, zone: str, base: datetime | None, limits: Limits | None) -> End:
+    plain = single_spaced(text).strip(MARKS)
+    if not plain:
+        raise Doubt("is empty")
+    if len(plain) > LONGEST_TEXT:
+        raise Doubt(f"has {len(plain):,} characters, too many for an end")
+    minutes = MONTHS_OR_MINUTES.fullmatch(plain)
+    if minutes:
+        raise Doubt("may mean minutes or months", f"{minutes[1]} min", f"{minutes[1]} months")
+    try:
+        end = _understood(plain.casefold(), now, zone, base or now)
+        _check_range(end, now, base, limits)
+    except (OverflowError, ValueError):
+        raise Doubt("is too far away", code="end-too-far") from None
+    return end
+
+
+def _understood(text: str, now: datetime, zone: str, base: datetime) -> End:
+    prefix = PREFIX.match(text)
+    word = prefix[1] if prefix else ""
+    body = text[prefix.end() :].strip() if prefix else text
+    known = zone_of(zone)
+    span = parse_span(body)
+    if span:
+        if word and word not in FOR_SPANS:
+            hour = re.fullmatch(r"(\d{1,2})\s?h", body)
+            raise Doubt(f"has a length after '{word}'", body, *([f"{hour[1]}:00"] if hour else []))
+        return _span_end(span, Clock(base, known or UTC), zone, known=bool(known))
+    moment = parse_moment(body, Clock(now, known or UTC))
+    if moment is None:
+        raise Doubt("is not understood")
+    if word in FOR_SPANS:
+        raise Doubt(f"has a point in time after '{word}'", body)
+    if not known and not EXPLICIT.search(body):
+        raise Doubt(f"needs a time zone, and '{zone[:40]}' is none", f"{body} utc")
+    return _moment_end(moment, now, zone if known else "UTC")
+
+
+def _span_end(span: Span, clock: Clock, zone: str, *, known: bool) -> End:
+    if not span.calendar:
+        return End(duration=span.elapsed, zone=zone if known else "UTC")
+    if not known:
+        raise Doubt(f"needs a time zone, and '{zone[:40]}' is none", "24 h")
+    reading = span.after(clock)
+    return End(until=reading.at, zone=zone, second=reading.second, skipped=reading.skipped)
+
+
+def _moment_end(moment: Moment, now: datetime, zone: str) -> End:
+    reading = moment.clock.read(moment.wall)
+    if moment.spoken_zone:
+        reading = _spoken(moment, reading)
+    past = reading.at <= now
+    if past and reading.second and reading.second > now:
+        raise Doubt("has passed once and comes again, the clocks go back", written(reading.second, zone))
+    if past:
+        later = ["today", "tomorrow"] if moment.whole_day else [f"tomorrow {moment.wall:%H:%M}"]
+        why = f"is in the past: {local(reading.at, zone)}, and it is {local(now, zone)} now"
+        raise Doubt(why, *(f"{one}{moment.said_zone}" for one in later), code="end-past")
+    return End(
+        until=reading.at,
+        zone=zone,
+        whole_day=moment.whole_day,
+        second=reading.second,
+        skipped=reading.skipped,
+    )
+
+
+def _spoken(moment: Moment, reading: Reading) -> Reading:
+    """Of the instants that the wall time can mean, the one at which the zone has the spoken abbreviation."""
+    for at in (reading.at, reading.second):
+        there = at.astimezone(moment.clock.zone) if at else None
+        if at and there and zone_name(there).casefold() == moment.spoken_zone:
+            return Reading(at, skipped=reading.skipped)
+    plain = f"{moment.wall:%Y-%m-%d %H:%M}"
+    raise Doubt(f"has the zone {moment.spoken_zone.upper()}, which your zone does not have then", plain, f"{plain} UTC")
+
+
+def _check_range(end: End, now: datetime, base: datetime | None, limits: Limits | None) -> None:
+    """An extended end may lie as far away as the lease's terms allow, so only its least distance is checked here."""
+    away = end.instant(base or now) - now
+    if limits is None:
+        if away > FARTHEST:
+            raise Doubt("is too far away", code="end-too-far")
+        return
+    if away < limits.min_duration:
+        raise Doubt(f"is only {spell(away)} away", code="end-too-early")
+    if away > limits.max_duration and base is None:
+        raise Doubt(f"is {spell(away)} away", code="end-too-far")
+
+
+def _allowed(limits: Limits | None) -> str:
+    if limits is None:
+        return ""
+    return f"; {spell(limits.min_duration)} to {spell(limits.max_duration)} from now are allowed"
+
+
+def _examples(limits: Limits | None) -> tuple[str, ...]:
+    if limits is None:
+        return EXAMPLES
+    return (*EXAMPLES, exact(limits.max_duration), exact(limits.min_duration))
+
+
+def _accepted(text: str, now: datetime, zone: str, base: datetime | None, limits: Limits | None) -> bool:
+    try:
+        _parsed(text, now, zone, base, limits)
+    except Doubt:
+        return False
+    return True
+
+
+def _message(text: str, why: str, proposals: tuple[str, ...], *, meant: bool) -> str:
+    said = single_spaced(text)
+    quoted = f"'{said[:60]}'" if said else "the end"
+    offered = " or ".join(f"'{one}'" for one in proposals)
+    if not offered:
+        return f"{quoted} {why}"
+    return f"{quoted} {why}; do you mean {offered}?" if meant else f"{quoted} {why}; write for example {offered}"
