@@ -149,10 +149,15 @@ class Database:
 def _parse(text: str) -> URL:
     try:
         url = make_url(text)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         # The text is not repeated: it may hold a password.
         raise ValueError(f"the address of the ledger cannot be read; {ALLOWED}") from None
-    if url.get_backend_name() == "postgresql" and url.drivername in ("postgresql", "postgresql+psycopg"):
+    if url.drivername in ("postgresql", "postgresql+psycopg"):
+        if "@" in f"{url.host}{url.database}":
+            raise ValueError(
+                "the address of the ledger has an @ too many: write special characters of the password in percent "
+                f"encoding, such as %40 for @; {ALLOWED}"
+            )
         return url.set(drivername="postgresql+psycopg")
     if url.drivername in ("sqlite", "sqlite+pysqlite"):
         return url.set(drivername="sqlite")
