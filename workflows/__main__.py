@@ -20,9 +20,9 @@ from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from bot.directory import SlackDirectory
 from bot.notifier import SlackNotifier
-from bot.settings import SlackSettings
+from bot.settings import slack_settings
 from bot.slack_client import SlackClient
-from lessor.config import Config, ConfigError, load
+from lessor.config import ConfigError, load
 from lessor.ports import LedgerUnavailableError
 from lessor.settings import Settings, SettingsError, read_settings
 from lessor.wiring import Parts, connect_temporal, judge, open_parts, utc_now
@@ -106,17 +106,6 @@ def _activities(settings: Settings, parts: Parts) -> Activities:
         AssessmentActivities(parts.providers, judge(parts.config), directory, parts.ledger, utc_now),
         ProvisioningActivities(parts.providers, parts.ledger, utc_now),
         MessageActivities(notifier, parts.ledger, utc_now),
-    )
-
-
-def slack_settings(config: Config) -> SlackSettings:
-    """The Slack part of the configuration, as the notifier takes it."""
-    slack = config.slack
-    return SlackSettings(
-        organisation=config.organisation.name,
-        approvals_channel=slack.approvals_channel,
-        requests_channel=slack.requests_channel,
-        admins_channel=slack.admins_channel,
     )
 
 
