@@ -24,7 +24,12 @@ START_SECONDS = 60
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB", "max_connections=200")
 OTHERS = "datname = current_database() AND pid <> pg_backend_pid()"
 # The shell ends the server when its standard input closes, so that a killed test run leaves no server behind.
-LEASH = '"$@" & server=$!; read -r _; kill -INT "$server"; wait "$server"'
+LEASH = """
+exec 3<&0
+"$@" 3<&- & server=$!
+(read -r _ <&3; kill -INT "$server") & watcher=$!
+wait "$server"; kill "$watcher" 2>/dev/null
+"""
 
 
 class PostgresServer:
