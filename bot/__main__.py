@@ -6,6 +6,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
@@ -35,6 +36,7 @@ START_AGAIN_SECONDS = 15.0
 """How often requests are started that were kept while Temporal could not be reached."""
 
 CONNECT_AGAIN_SECONDS = 5.0
+THREADS = 64
 
 Result = TypeVar("Result")
 
@@ -70,7 +72,10 @@ async def _serve(settings: Settings, parts: Parts) -> None:
     for signum in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
     async with AsyncExitStack() as stack:
-        session = await stack.enter_async_context(aiohttp.ClientSession())
+        # Name look-ups share the threads of a database that may hang: many of them, and names are kept for a while.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="bot"))
+        connector = aiohttp.TCPConnector(ttl_dns_cache=300, limit=0)
+        session = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
         slack = SlackClient(_secret(settings, "slack_bot_token"), base_url=settings.slack_api_url, session=session)
         installation = await _unless(stop, introduce(slack))
         if installation is None:
@@ -116,7 +121,7 @@ async def _connect(socket: AsyncSocketModeHandler) -> None:
     """Open the socket, again while Slack cannot be reached. Raises `StartError` for a token that cannot work."""
     while True:
         try:
-            await socket.connect_async()
+            await socket.connect_async()  # type: ignore[no-untyped-call]
             return
         except SlackApiError as error:
             word = slack_errors.code(error)

@@ -7,6 +7,7 @@ once, where Bolt would otherwise look for the acknowledgement only every 10 ms.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
@@ -52,13 +53,18 @@ def build_app(desk: Desk, installation: Installation) -> AsyncApp:
     async def authorize(**_: Any) -> AuthorizeResult:
         return installation.authorization
 
+    # Bolt warns that the token counts for nothing beside `authorize`, which is how it should be.
+    logger = logging.getLogger("lessor.bolt")
+    logger.setLevel(logging.ERROR)
     app = AsyncApp(
+        logger=logger,
         client=desk.slack,
         authorize=authorize,
         process_before_response=True,
         request_verification_enabled=False,
         ssl_check_enabled=False,
     )
+    logger.setLevel(logging.WARNING)
     handlers = _Handlers(desk)
     app.middleware(handlers.once)
     app.command(COMMAND)(handlers.command)

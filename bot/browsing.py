@@ -87,7 +87,7 @@ class Browsing:
         await self._desk.reply(ask, self._desk.message("confirm.j2", row, **values))
 
     async def _wanted(self, ask: Ask, text: str, verb: str) -> tuple[Person, Lease]:
-        word = text.split()[0] if text.split() else ""
+        word = text.split(maxsplit=1)[0] if text.split() else ""
         lease_id = parse_lease_id(word)
         if lease_id is None:
             what = f"'{word[:40]}' is no lease id" if word else "the lease id is missing"

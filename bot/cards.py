@@ -88,8 +88,8 @@ class Cards:
         await _all(self._redraw(lease, ref, now, deciders) for ref in standing if ref.key not in current)
 
     async def _redraw(self, lease: Lease, ref: MessageRef, now: datetime, deciders: Sequence[Person]) -> str:
-        person = await self._directory.person(ref.key.rpartition("/")[2])
-        message = card(self._wording, lease, now, person.tz if person else "", deciders, decidable=False)
+        zone = (await self._reach.recipient(ref)).zone
+        message = card(self._wording, lease, now, zone, deciders, decidable=False)
         try:
             await self._postman.redraw(ref, message, lease.requested_at)
         except SlackApiError as error:

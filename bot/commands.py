@@ -1,4 +1,4 @@
-"""`/gpu ...` by its first word. Whatever is typed gets an answer; an unknown word gets the nearest one that is known."""
+"""`/gpu ...` by its first word. Whatever is typed gets an answer; an unknown word gets the nearest known one."""
 
 from __future__ import annotations
 

@@ -64,6 +64,10 @@ class SlackDirectory:
     def team(self, key: str) -> Team | None:
         return self._inner.team(key)
 
+    def forget(self) -> None:
+        """Ask Slack anew from now on."""
+        self._profiles.clear()
+
     async def _by_profile(self, profile: Profile | None) -> Person | None:
         if profile is None or profile.foreign:
             return None

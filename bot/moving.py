@@ -12,7 +12,6 @@ from bot.ask import Ask, metadata
 from bot.blocks import request_form
 from bot.blocks.message import plain_text, sections
 from bot.desk import Desk
-from bot.ends import read_end, read_end_and_reason
 from bot.facts import facts
 from bot.ids import Form
 from bot.modals import Modals
@@ -20,8 +19,12 @@ from lessor.contracts import Verb
 from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
 from lessor.domain.lease import Lease, State
+from lessor.typed import DOUBLE, SINGLE
+from lessor.when import UnclearEndError, parse_end
+from lessor.when.parsing import EXAMPLES
 
 _DAY = timedelta(days=1)
+_END_WORDS = 6
 _FORMS = {Verb.EXTEND: Form.EXTEND, Verb.RESTORE: Form.RESTORE}
 _STATES = {Verb.EXTEND: State.ACTIVE, Verb.RESTORE: State.STOPPED}
 
@@ -65,8 +68,7 @@ class Moving:
         picked = values["until"]["until"]["selected_date_time"]
         try:
             if typed:
-                person = await self._desk.person(ask)
-                until = await self._from(read_end(typed, person.tz, self._desk.now()), lease_id, verb)
+                until = await self._typed(ask, typed, lease_id, verb)
             elif picked:
                 until = datetime.fromtimestamp(int(picked), UTC)
             else:
@@ -87,21 +89,40 @@ class Moving:
             if lease_id is None:
                 raise Refused("no-lease", f"'{word[:40]}' is no lease id; write /gpu extend ID WHEN [reason]")
             person = await self._desk.person(ask)
-            end, reason = read_end_and_reason(rest, person.tz, self._desk.now())
-            until = await self._from(end, lease_id, Verb.EXTEND)
+            lease = await self._desk.gateway.lease(lease_id)
+            until, reason = end_and_reason(rest, self._desk.now(), person.tz, lease.ends_at)
         except Refused as refused:
             await self._desk.reply(ask, self._desk.refusal(refused))
             return
         told = await self._acting.act(ask, Verb.EXTEND, lease_id, reason, until)
         await self._desk.reply(ask, told.message)
 
-    async def _from(self, end: timedelta | datetime, lease_id: str, verb: Verb) -> datetime:
-        """The instant that is meant: `3 days` more than the end that holds, or from now for what is stopped."""
-        if isinstance(end, datetime):
-            return end
+    async def _typed(self, ask: Ask, text: str, lease_id: str, verb: Verb) -> datetime:
+        """The instant that is meant: `3 days` are added to the end that holds, or to now for what is stopped."""
+        person = await self._desk.person(ask)
         lease = await self._desk.gateway.lease(lease_id)
-        start = lease.ends_at if verb is Verb.EXTEND and lease.ends_at else self._desk.now()
-        return start + end
+        now = self._desk.now()
+        base = lease.ends_at if verb is Verb.EXTEND else None
+        return parse_end(text, now, person.tz, base=base).instant(base or now)
+
+
+def end_and_reason(text: str, now: datetime, zone: str, base: datetime | None) -> tuple[datetime, str]:
+    """The end at the beginning of `text`, as many words of it as make one, and the rest.
+
+    An end that is understood but refused is never made shorter until it fits: `today 18:00` is not `today`.
+    """
+    words = text.split(" ")
+    refused: UnclearEndError | None = None
+    for count in range(min(len(words), _END_WORDS), 0, -1):
+        try:
+            end = parse_end(" ".join(words[:count]), now, zone, base=base)
+        except UnclearEndError as error:
+            if error.code != "end-unclear" or set(error.proposals).isdisjoint(EXAMPLES):
+                raise
+            refused = error
+        else:
+            return end.instant(base or now), " ".join(words[count:]).strip(f" {DOUBLE}{SINGLE}")
+    raise refused or Refused("no-end", "say until when")
 
 
 def _fields(words: dict[str, str], proposal: int) -> list[Block]:

@@ -83,13 +83,10 @@ class SlackNotifier:
                     past = compose(self._wording.parts("warning_past.j2", zone="", **facts(lease, now)))
                     await self._postman.settle(ref, past)
                 elif kind in _LIVING and name != occasion:
-                    await self._postman.redraw(ref, self._living(lease, Notice(kind), now), lease.requested_at)
+                    message = self._message(lease, Notice(kind), timedelta(), now, await self._reach.recipient(ref))
+                    await self._postman.redraw(ref, message, lease.requested_at)
             except SlackApiError as error:
                 log.warning("a message could not be redrawn", key=ref.key, error=str(error))
-
-    def _living(self, lease: Lease, notice: Notice, now: datetime) -> Message:
-        parts = self._wording.parts(f"{notice.value}.j2", zone="", **facts(lease, now))
-        return compose(parts, buttons.owner(lease, now) if _has_buttons(lease, notice) else ())
 
 
 def _occasion(lease: Lease, notice: Notice, before: timedelta) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from bot.desk import Desk
 from bot.wish import Wish
 from lessor.domain.errors import Refused
 from lessor.domain.request import Market
+from lessor.when import parse_end
 
 if TYPE_CHECKING:
     from lessor.gateway import Choices
@@ -64,22 +66,23 @@ class Quoting:
 
     async def text(self, wanted: Wish, choices: Choices) -> str:
         """The price in words, escaped; unknown is said plainly."""
-        values: dict[str, object] = {"quote": None, "problem": "", "length": None, "total": None}
-        try:
-            request = wish.to_request(wanted, choices, self._desk.now(), "quote")
-            values["length"] = request.length(self._desk.now())
-        except Refused:
-            request = None
-        try:
-            count = int(wanted.count) if wanted.count.strip().isdigit() else 0
-            if count > 0:
-                quote = await self._desk.gateway.quote(
-                    wish.need(wanted, count), wish.place(wanted, choices), Market(wanted.market)
-                )
-                values |= {"quote": quote, "total": quote.total(values["length"]) if request else None}  # type: ignore[arg-type]
-        except Refused as refused:
-            values["problem"] = str(refused)
-        return self._desk.wording.parts("quote.j2", zone=choices.person.tz, **values)["title"]
+        now, zone = self._desk.now(), choices.person.tz
+        quote, length, problem, ends = None, None, "", ""
+        if wanted.end.strip():
+            try:
+                end = parse_end(wanted.end, now, zone, limits=choices.limits)
+                length, ends = end.instant(now) - now, end.confirmation(now)
+            except Refused as refused:
+                ends = str(refused)
+        if re.fullmatch(r"[1-9][0-9]{0,5}", wanted.count.strip()):
+            need = wish.need(wanted, int(wanted.count))
+            try:
+                quote = await self._desk.gateway.quote(need, wish.place(wanted, choices), Market(wanted.market))
+            except Refused as refused:
+                problem = str(refused)
+        total = quote.total(length) if quote and length else None
+        values = {"quote": quote, "total": total, "length": length, "problem": problem, "ends": ends}
+        return self._desk.wording.parts("quote.j2", zone=zone, **values)["title"]
 
     def _progress(self, view_id: str) -> _Progress:
         progress = self._views.setdefault(view_id, _Progress())

@@ -17,7 +17,7 @@ from bot.settings import SlackSettings
 from lessor.contracts import Delivery
 from lessor.domain.lease import Lease
 from lessor.domain.people import Person
-from lessor.ports import Directory
+from lessor.ports import Directory, MessageRef
 from lessor.rendering import Renderer
 
 log = structlog.get_logger(__name__)
@@ -98,6 +98,11 @@ class Reach:
                 return await self._unusable(lease, recipient, channel, word, now)
             raise
         return ""
+
+    async def recipient(self, ref: MessageRef) -> Recipient:
+        """Whom a message that stands was written to."""
+        name = ref.key.rpartition("/")[2]
+        return Recipient(name, await self._directory.person(name))
 
     async def _channel(self, recipient: Recipient) -> str:
         if recipient.person:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from lessor.intake import parse_request_text
 from slack_sdk.models.views import View
 
 from bot import wish
@@ -23,7 +24,6 @@ from bot.wish import Wish
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.identity import lease_id
 from lessor.domain.request import Request
-from lessor.intake import parse_request_text
 
 if TYPE_CHECKING:
     from lessor.gateway import Choices
@@ -95,11 +95,13 @@ class Requesting:
         if opened is None:
             return
         try:
+            person = await self._desk.person(ask)
             lease = await self._desk.gateway.lease(ask.value)
         except Refused as refused:
             await self._modals.tell(opened, Form.DETAILS, _TITLE, self._desk.refusal(refused))
             return
-        await self._fill(ask, opened, replace(wish.of_request(lease.request), anyway=True, anyway_offered=True))
+        same = wish.of_request(lease.request, person.tz)
+        await self._fill(ask, opened, replace(same, anyway=True, anyway_offered=True))
 
     async def answer(self, ask: Ask) -> Answered:
         """What came of a form that was sent, as an acknowledgement takes it."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bot.ask import metadata
-from bot.ends import read_end
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.request import Market, Need, Place, Request, Workload
+from lessor.when import End, parse_end
 
 if TYPE_CHECKING:
     from lessor.gateway import Choices, PlaceChoice
@@ -86,9 +86,8 @@ def of_view(view: Mapping[str, Any]) -> Wish:
     )
 
 
-def of_request(request: Request) -> Wish:
-    """The same wish again, for a person to change and send."""
-    end = request.until.isoformat(timespec="minutes") if request.until else _spelled(request.duration)
+def of_request(request: Request, zone: str) -> Wish:
+    """The same wish again, for a person in `zone` to change and send."""
     need = request.need
     return Wish(
         team=request.team,
@@ -99,7 +98,7 @@ def of_request(request: Request) -> Wish:
         zone=request.place.zone,
         market=request.market.value,
         workload=request.workload.value,
-        end=end,
+        end=End(request.duration, request.until, zone).text,
         disk=str(request.disk_gib),
         purpose=request.purpose,
         tags="\n".join(f"{key}={value}" for key, value in request.tags.items()),
@@ -125,10 +124,9 @@ def completed(wish: Wish, choices: Choices) -> Wish:
 def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) -> Request:
     """The request to submit. Raises `Invalid` for what cannot even be read; limits are checked by the gateway."""
     errors: list[FieldError] = []
-    duration, until = None, None
+    end = End()
     try:
-        end = read_end(wish.end, choices.person.tz, now)
-        duration, until = (end, None) if isinstance(end, timedelta) else (None, end)
+        end = parse_end(wish.end, now, choices.person.tz, limits=choices.limits)
     except Refused as refused:
         errors.append(FieldError("end", str(refused)))
     count = _whole("count", wish.count, errors)
@@ -144,8 +142,8 @@ def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) ->
         need=need(wish, count),
         place=place(wish, choices),
         market=Market(wish.market),
-        duration=duration,
-        until=until,
+        duration=end.duration,
+        until=end.until,
         snapshot=wish.snapshot,
         disk_gib=disk,
         interaction=interaction,
@@ -190,8 +188,3 @@ def _tags(text: str, errors: list[FieldError]) -> dict[str, str]:
 def _content(value: Mapping[str, Any]) -> str:
     chosen = value.get("selected_option")
     return str(chosen["value"]) if chosen else str(value.get("value") or "")
-
-
-def _spelled(duration: timedelta | None) -> str:
-    minutes = int((duration or timedelta()).total_seconds() // 60)
-    return f"{minutes // 60}h" if minutes % 60 == 0 else f"{minutes}m"

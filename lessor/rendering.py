@@ -10,10 +10,9 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import yaml
 from jinja2 import FileSystemLoader, StrictUndefined, pass_context
@@ -22,6 +21,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lessor.domain.money import Money
 from lessor.domain.request import spell
+from lessor.when import local
 
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,}")
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{2,}")
@@ -86,24 +86,13 @@ def mrkdwn(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def local_time(at: datetime, zone: str = "UTC") -> str:
-    """`Mon 1 Jun 2026, 18:00 JST`: the instant in a zone, which is always named. An unknown zone means UTC."""
-    try:
-        there = at.astimezone(ZoneInfo(zone))
-    except (ZoneInfoNotFoundError, ValueError):
-        there = at.astimezone(UTC)
-    name = there.tzname() or "UTC"
-    name = f"UTC{name}" if name[:1] in "+-" else name
-    return f"{there:%a} {there.day} {there:%b %Y}, {there:%H:%M} {name}"
-
-
 @pass_context
 def _when(context: Context, at: datetime) -> Safe:
     """In the viewer's zone where there is one viewer (`zone` in the context), else in each reader's own, and in UTC."""
     zone = context.get("zone")
     if zone:
-        return Safe(local_time(at, str(zone)))
-    utc = local_time(at)
+        return Safe(local(at, str(zone)))
+    utc = local(at, "UTC")
     return Safe(f"<!date^{int(at.timestamp())}^{{date_short_pretty}} {{time}}|{utc}> ({utc})")
 
 

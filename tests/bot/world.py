@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,20 +23,20 @@ from bot.installation import introduce
 from bot.notifier import SlackNotifier
 from bot.settings import SlackSettings
 from bot.slack_client import SlackClient
-from lessor.contracts import Act, Answer, Delivery, Notice
-from lessor.domain import transitions
+from lessor.contracts import Act, Answer, Delivery, Notice, Verb
+from lessor.domain import life, transitions
 from lessor.domain.approval import staff
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Change, Lease, Terms
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
-from lessor.domain.request import Limits, Market
+from lessor.domain.request import Limits, Market, Need, Place
 from lessor.engine import UnreachableError
 from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import Directory, Submission, Team
 from lessor.rendering import slack_renderer
 from lessor.sandbox.slack import RunningSandbox
-from tests.builders import a_person
+from tests.builders import RESOURCES, a_person, a_request
 from tests.fakes import FakeCloud, FakeDirectory
 from workflows import acts
 from workflows.notices import notices
@@ -127,7 +127,8 @@ class FakeEngine:
         """What the workflow does with a change: keep it, record it, tell people."""
         lease = change.lease
         self.leases[lease.id] = lease
-        await asyncio.to_thread(self.ledger.record, lease, change.events)
+        if change.events:
+            await asyncio.to_thread(self.ledger.record, lease, change.events)
         for notice in notices(lease, change.events):
             self.tell(lease.id, notice, before)
 
@@ -187,6 +188,7 @@ class World:
     gateway: Gateway
     desk: Desk
     directory: FakeDirectory
+    profiles: SlackDirectory
     ledger: SqlLedger
     cloud: FakeCloud
     clock: Clock
@@ -199,6 +201,52 @@ class World:
             await self.desk.background.idle()
             await self.engine.settled()
         await self.engine.settled()
+
+    def forget_profiles(self) -> None:
+        """As if the profiles that the bot remembers had grown old."""
+        self.profiles.forget()
+
+    async def ask(self, **changes: Any) -> Lease:
+        """A request that waits for a decision, with its cards posted."""
+        number = len(self.engine.leases) + 1
+        fields = {
+            "requester": REQUESTER.id,
+            "team": "research",
+            "place": Place("aws", "us", "us-east-1"),
+            "need": Need("A100-80GB", 2),
+            "interaction": f"test:{number}",
+        }
+        done = await self.gateway.submit(a_request(**(fields | changes)), anyway=True)
+        await self.settled()
+        return self.engine.leases[done.lease_id]
+
+    async def act(self, lease: Lease, verb: Verb, by: str, **fields: Any) -> Answer:
+        """An act of somebody, and everything that it brings about."""
+        number = len(self.engine.answers)
+        answer = await self.gateway.act(lease.id, Act(f"test:{lease.id}:{number}", verb, by, **fields))
+        await self.settled()
+        return answer
+
+    async def move(self, lease: Lease, transition: Callable[..., Change], *values: Any, **named: Any) -> Lease:
+        """What time or the provider bring: a transition of the domain, and its notices."""
+        change = transition(self.engine.leases[lease.id], *values, **named)
+        await self.engine.apply(change)
+        await self.settled()
+        return change.lease
+
+    async def running(self, lease: Lease, access: str = "aws ssm start-session --target i-0aaa") -> Lease:
+        """The lease approved, provisioned and usable from now on."""
+        await self.act(lease, Verb.APPROVE, MANAGER.id)
+        now = self.clock()
+        await self.move(lease, life.start_provisioning, now)
+        hourly = lease.quote.offer.hourly if lease.quote else None
+        return await self.move(lease, life.ready, RESOURCES, access, now, hourly, now)
+
+    async def warn(self, lease: Lease, before: timedelta) -> Delivery:
+        """One warning, delivered."""
+        self.engine.tell(lease.id, Notice.WARNING, before)
+        await self.settled()
+        return self.engine.told[-1][2]
 
     def only_lease(self) -> Lease:
         (lease,) = self.engine.leases.values()
@@ -237,7 +285,7 @@ async def a_world(
             await socket.connect_async()
             await slack.wait_for_connections(connected + 1)
         try:
-            yield World(slack, engine_, gateway, desk, people, ledger, cloud, clock, api)
+            yield World(slack, engine_, gateway, desk, people, directory, ledger, cloud, clock, api)
         finally:
             await socket.close_async()
             await desk.background.drain(1)
