@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Error, Page, async_playwright
+from playwright.async_api import Browser, Error, Page, async_playwright, expect
 
 DEBIAN_CHROMIUM = Path("/usr/bin/chromium")
+PATIENCE_MS = 15_000
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -29,6 +30,7 @@ ARGUMENTS = [
 @contextlib.asynccontextmanager
 async def launched_browser() -> AsyncIterator[Browser]:
     """A headless browser that closes with the block; skips (fails in CI) when there is none."""
+    expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as playwright:
         try:
             browser = await playwright.chromium.launch(executable_path=_debian_chromium(), args=ARGUMENTS)
@@ -45,6 +47,7 @@ async def opened_page(browser: Browser, url: str, **context: Any) -> AsyncIterat
     """A page at `url` in a context of its own; a script error on the page fails the test."""
     async with await browser.new_context(**context) as opened:
         page = await opened.new_page()
+        page.set_default_timeout(PATIENCE_MS)
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         await page.goto(url)

@@ -122,6 +122,15 @@ class Acts:
                 await core.deliveries.deliver(INTERACTIVE, payload, accepts_payload=False)
         return {"acked": True, "closed": [one.id for one in closed]}
 
+    async def delete(self, who: str, channel: str, ts: str) -> Json:
+        """Delete one's own message, or as an admin anybody's; the app is not told."""
+        person = self._core.person(who)
+        post = self._post(person, self._core.place(person, channel), ts)
+        if post.user != person.id and not person.is_admin:
+            raise PersonError("only its author or an admin can delete a message", 403)
+        self._core.store.remove(post)
+        return {"ok": True}
+
     async def open_home(self, who: str) -> Json:
         """Look at the app's Home tab."""
         core = self._core

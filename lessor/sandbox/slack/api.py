@@ -79,6 +79,7 @@ class WebApi:
             return BrokenResponse()
         slow = faults.use("slow", method)
         if slow is not None:
+            self._core.store.touch()
             await self._core.clock.sleep(slow.seconds)
         answer, status, headers = await self._answer(method, args)
         self._log(method, args, str(answer.get("error", "ok")))
@@ -122,6 +123,7 @@ class WebApi:
         arguments = {name: args.structure(name) if name in _STRUCTURED else args.values[name] for name in args.values}
         arguments.pop("token", None)
         self._core.calls.append({"method": method, "args": arguments, "outcome": outcome, "at": self._core.clock.now()})
+        self._core.store.touch()
 
 
 class BrokenResponse(Response):

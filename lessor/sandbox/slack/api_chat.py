@@ -11,6 +11,7 @@ from lessor.sandbox.slack.core import Core
 from lessor.sandbox.slack.errors import SlackError
 from lessor.sandbox.slack.mrkdwn import normalise
 from lessor.sandbox.slack.places import address, members_of, place_of, writable
+from lessor.sandbox.slack.screens import initial_state
 from lessor.sandbox.slack.store import Post
 
 Json = dict[str, Any]
@@ -83,7 +84,7 @@ def revise(core: Core, post: Post, text: str | None, blocks: list[Json] | None, 
         post.edited_ts = core.store.next_ts()
     if attachments is not None:
         post.attachments = attachments
-    post.state = {}
+    post.state = initial_state(post.blocks)
     core.store.touch()
 
 

@@ -59,7 +59,8 @@ class SandboxClient:
         await self.request("DELETE", "faults")
 
     async def switch(self, **switches: Any) -> Json:
-        """Set `rate_limits`, `trigger_refusal_shape`, `interaction_team_id` or `enterprise_ids`."""
+        """Set `rate_limits`, `trigger_refusal_shape`, `interaction_team_id`, `enterprise_ids` or
+        `event_retry_seconds` (pauses before each retry); gives all switches."""
         return await self._dict("POST", "switches", switches)
 
     async def disconnect(self, how: str = "refresh") -> int:
@@ -156,6 +157,10 @@ class Somebody:
     async def shortcut(self, callback_id: str, message: Json | None = None) -> Json:
         """Use a global shortcut, or a message shortcut on `message`."""
         return await self._act("shortcut", callback_id=callback_id, **(_place(message) if message else {}))
+
+    async def delete(self, message: Json) -> Json:
+        """Delete one's own message, or as an admin anybody's."""
+        return await self._act("delete", **_place(message))
 
     async def messages(self, channel: str = "gpu-requests", thread_ts: str = "") -> list[Json]:
         return await self._see("messages", {"channel": channel, "thread": thread_ts})

@@ -15,7 +15,7 @@ from lessor.sandbox.slack.errors import PersonError, SlackError
 from lessor.sandbox.slack.faults import Faults
 from lessor.sandbox.slack.mrkdwn import normalise
 from lessor.sandbox.slack.ratelimits import RateLimits
-from lessor.sandbox.slack.screens import Screens
+from lessor.sandbox.slack.screens import Screens, initial_state
 from lessor.sandbox.slack.sockets import Sockets
 from lessor.sandbox.slack.store import Direct, Post, Store
 from lessor.sandbox.slack.workspace import Channel, Person, Workspace
@@ -60,7 +60,7 @@ class Core:
         self.rate_limits = RateLimits(clock)
         self.switches = Switches()
         self.sockets = Sockets(workspace.app.id, clock)
-        self.deliveries = Deliveries(clock, self.faults, self.sockets)
+        self.deliveries = Deliveries(clock, self.faults, self.sockets, self.store.touch)
         self.calls: deque[Json] = deque(maxlen=5000)
         self.offered: dict[str, list[Json]] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
@@ -98,7 +98,8 @@ class Core:
     def post(self, channel: str, user: str, text: str, blocks: list[Json] | None = None, **parts: Any) -> Post:
         """Store a message the way Slack does: text cut and normalised, ids filled in."""
         text = normalise(text[: limits.MESSAGE_TEXT])
-        return self.store.add(channel, user, text, blocks=self.names.fill(blocks or []), **parts)
+        filled = self.names.fill(blocks or [])
+        return self.store.add(channel, user, text, blocks=filled, state=initial_state(filled), **parts)
 
     def tell(self, person: str, channel: str, content: Json, thread_ts: str = "") -> Post:
         """Post what an acknowledgement or a response url carried; raises SlackError when Slack would refuse it."""

@@ -11,6 +11,7 @@ import asyncio
 import copy
 import uuid
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -60,11 +61,13 @@ class Transport(Protocol):
 class Deliveries:
     """Sends through whichever transport is set and keeps a log of every attempt (newest last)."""
 
-    def __init__(self, clock: Clock, faults: Faults, transport: Transport) -> None:
+    def __init__(self, clock: Clock, faults: Faults, transport: Transport, logged: Callable[[], None]) -> None:
         self.transport = transport
         self.log: deque[Json] = deque(maxlen=5000)
+        self.retries = dict(RETRIES)
         self._clock = clock
         self._faults = faults
+        self._logged = logged
         self._later: set[asyncio.Task[None]] = set()
 
     async def deliver(self, kind: str, payload: Json, *, accepts_payload: bool = True) -> Ack:
@@ -85,7 +88,7 @@ class Deliveries:
         await asyncio.gather(*self._later, return_exceptions=True)
 
     async def _retry(self, first: Attempt, ack: Ack) -> None:
-        for number, pause in enumerate(RETRIES[first.kind], start=1):
+        for number, pause in enumerate(self.retries[first.kind], start=1):
             await self._clock.sleep(pause)
             marked = number if first.kind == EVENT else 0
             reason = "timeout" if ack.failure == "operation_timeout" else ack.failure
@@ -118,6 +121,7 @@ class Deliveries:
                 "payload": attempt.payload,
             }
         )
+        self._logged()
         return ack
 
     def _in_background(self, work: Any) -> None:

@@ -1,12 +1,17 @@
 """Switches, faults and logs of the sandbox, as JSON over HTTP under `/sandbox/api`.
 
-GET    /faults                  what is set                 POST   /faults       {kind, on?, times?, ...}
-DELETE /faults                  all                         DELETE /faults/{id}  one
-GET    /switches                                            POST   /switches     {rate_limits?, trigger_refusal_shape?,
-                                                                   interaction_team_id?, enterprise_ids?}
-POST   /disconnect              {how: refresh | drop}       POST   /http-target  {url}  ("" for Socket Mode)
-POST   /change-person           {who, deleted?, ...}        POST   /change-channel {channel, is_archived?, app_in?, ...}
-GET    /calls                   ?method=  Web API calls     GET    /deliveries   ?kind=  attempts to reach the app
+GET    /faults            what is set
+POST   /faults            {kind, on?, times?, ...} as in `faults`
+DELETE /faults            all;  /faults/{id} one
+GET    /switches          all switches and the number of connections
+POST   /switches          {rate_limits?, trigger_refusal_shape?, interaction_team_id?, enterprise_ids?,
+                           event_retry_seconds?: [0, 60, 300]}
+POST   /disconnect        {how: refresh | drop}
+POST   /http-target       {url}  ("" for Socket Mode)
+POST   /change-person     {who, deleted?, ...}
+POST   /change-channel    {channel, is_archived?, app_in?, members?, ...}
+GET    /calls             ?method=  Web API calls
+GET    /deliveries        ?kind=  attempts to reach the app
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from lessor.sandbox.slack.core import Core
+from lessor.sandbox.slack.delivery import EVENT
 from lessor.sandbox.slack.errors import PersonError
 from lessor.sandbox.slack.http_mode import HttpTarget
 from lessor.sandbox.slack.people_routes import answering, body_of
@@ -71,11 +77,11 @@ class FaultRoutes:
     async def _switches(self, request: Request) -> Json:
         current = {name: getattr(self._core.switches, name) for name in _SWITCHES}
         target = self._core.deliveries.transport
-        mode = {"http_target": target.url if isinstance(target, HttpTarget) else ""}
         return {
             **current,
-            **mode,
             "rate_limits": self._core.rate_limits.enabled,
+            "event_retry_seconds": list(self._core.deliveries.retries[EVENT]),
+            "http_target": target.url if isinstance(target, HttpTarget) else "",
             "connections": self._core.sockets.count,
         }
 
@@ -83,10 +89,12 @@ class FaultRoutes:
         for name, value in (await body_of(request)).items():
             if name == "rate_limits":
                 self._core.rate_limits.enabled = bool(value)
+            elif name == "event_retry_seconds":
+                self._core.deliveries.retries[EVENT] = tuple(float(pause) for pause in value)
             elif name in _SWITCHES:
                 setattr(self._core.switches, name, value)
             else:
-                raise PersonError(f"no switch `{name}`; switches: rate_limits, {', '.join(_SWITCHES)}")
+                raise PersonError(f"no switch `{name}`; switches: {', '.join(await self._switches(request))}")
         return await self._switches(request)
 
     async def _disconnect(self, request: Request) -> Json:

@@ -19,6 +19,7 @@ All of it is under `/sandbox/api`; bodies are JSON objects; refusals are `{"ok":
   POST /people/{who}/suggest             {channel, ts | view_id, action_id?, block_id?, typed}
   POST /people/{who}/read                {channel}
   POST /people/{who}/dismiss             {channel, ts}   hide an ephemeral message
+  POST /people/{who}/delete              {channel, ts}   one's own message, or as an admin anybody's
   GET  /changes                          ?since= &timeout=   waits for the next change, gives {revision}
   GET  /stream                           the same as server-sent events
 """
@@ -99,6 +100,7 @@ class PeopleRoutes:
             "suggest": self._suggest,
             "read": self._read,
             "dismiss": self._dismiss,
+            "delete": self._delete,
         }
         return [
             *(Route(path, answering(handler)) for path, handler in reads.items()),
@@ -181,6 +183,9 @@ class PeopleRoutes:
             raise PersonError("only a message that only you see can be dismissed", 404)
         self._core.store.remove(post)
         return {"ok": True}
+
+    async def _delete(self, who: str, body: Json) -> Json:
+        return await self._acts.delete(who, body["channel"], body["ts"])
 
     async def _stream(self, request: Request) -> Response:
         async def revisions() -> AsyncIterator[str]:

@@ -11,15 +11,14 @@ from lessor.sandbox.slack.store import Store
 
 
 class Snapshot:
-    """Writes the store to `path` soon after it changes, and loads it at the start."""
+    """Loads the store from `path`, and writes it there soon after it changes."""
 
     def __init__(self, path: Path, quiet_seconds: float = 0.5) -> None:
         self._path = path
         self._quiet = quiet_seconds
 
     async def keep(self, store: Store) -> None:
-        """Load what is there, then save after every burst of changes, until cancelled."""
-        self.load(store)
+        """Save after every burst of changes, until cancelled."""
         saved = store.revision
         while True:
             revision = await store.changed(saved, 3600.0)

@@ -95,6 +95,8 @@ async def serve(
         if http_target:
             core.deliveries.transport = HttpTarget(http_target, core.workspace.app.signing_secret, core.clock)
         closing = asyncio.Event()
+        if snapshot is not None:
+            snapshot.load(core.store)
         keeping = asyncio.create_task(snapshot.keep(core.store)) if snapshot is not None else None
         server = uvicorn.Server(_config(application(core, closing)))
         server.config.timeout_graceful_shutdown = 1
@@ -174,4 +176,4 @@ async def _stop(core: Core, closing: asyncio.Event) -> None:
     closing.set()
     core.store.touch()
     await core.deliveries.close()
-    await core.sockets.drop()
+    await core.sockets.close()

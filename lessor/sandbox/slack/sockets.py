@@ -36,7 +36,7 @@ class Sockets:
         self._leaving: list[_Connection] = []
         self._numbers = itertools.count(1)
         self._turn = 0
-        self._waiting: dict[str, list[asyncio.Future[Json]]] = {}
+        self._waiting: dict[str, list[asyncio.Future[Json | None]]] = {}
         self._changed = asyncio.Event()
 
     def ticket(self) -> str:
@@ -83,7 +83,7 @@ class Sockets:
         connection = self._next()
         if connection is None:
             return Ack("dispatch_failed")
-        answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Json | None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(attempt.envelope_id, []).append(answer)
         try:
             await connection.socket.send_json(_envelope(attempt))
@@ -95,7 +95,8 @@ class Sockets:
             waiting.remove(answer)
         if not waiting:
             self._waiting.pop(attempt.envelope_id, None)
-        return Ack(payload=answer.result()) if answered else Ack("operation_timeout")
+        payload = answer.result() if answered else None
+        return Ack("operation_timeout") if payload is None else Ack(payload=payload)
 
     async def disconnect(self, reason: str = "refresh_requested") -> int:
         """Ask every connection to come back on a new one, as Slack does now and then; gives how many.
@@ -118,6 +119,13 @@ class Sockets:
             with contextlib.suppress(WebSocketDisconnect, RuntimeError):
                 await connection.socket.close()
         return len(dropped)
+
+    async def close(self) -> None:
+        """Break every connection and stop waiting for acknowledgements."""
+        await self.drop()
+        for answer in [answer for answers in self._waiting.values() for answer in answers]:
+            if not answer.done():
+                answer.set_result(None)
 
     def _take_all(self) -> list[_Connection]:
         taken, self._connections = self._connections, []

@@ -84,3 +84,23 @@ async def test_only_json_is_taken_so_that_foreign_pages_cannot_act(slack: Runnin
     url = f"{slack.url}/sandbox/api/people/requester/say"
     async with aiohttp.ClientSession() as session, session.post(url, data='{"text": "x"}') as answer:
         assert (answer.status, await answer.json()) == (415, {"ok": False, "error": "send application/json"})
+
+
+async def test_messages_are_deleted_by_their_author_or_an_admin(slack: RunningSandbox, api: AsyncWebClient) -> None:
+    posted = await api.chat_postMessage(channel=REQUESTS, text="card")
+    where = {"channel": REQUESTS, "ts": posted["ts"]}
+    with pytest.raises(PersonError, match="only its author or an admin can delete a message"):
+        await slack.person("manager").delete(where)
+    await slack.person("admin").delete(where)
+    assert await slack.person("manager").messages("gpu-requests") == []
+
+
+async def test_initial_choices_in_a_message_are_its_state(slack: RunningSandbox, api: AsyncWebClient) -> None:
+    picker = {"type": "datepicker", "action_id": "day", "initial_date": "2026-06-01"}
+    blocks = [{"type": "actions", "block_id": "b", "elements": [picker]}]
+    posted = await api.chat_postMessage(channel=REQUESTS, text="card", blocks=blocks)
+    (seen,) = await slack.person("manager").messages("gpu-requests")
+    assert seen["values"] == {"b": {"day": {"type": "datepicker", "selected_date": "2026-06-01"}}}
+    await api.chat_update(channel=REQUESTS, ts=posted["ts"], text="over", blocks=[section("over")])
+    (seen,) = await slack.person("manager").messages("gpu-requests")
+    assert seen["values"] == {}

@@ -144,7 +144,7 @@ async def test_a_late_acknowledgement_is_a_timeout_and_a_second_delivery(clock: 
             assert await command == {"acked": False, "error": "operation_timeout"}
             await arrived.wait()
             go_on.set()
-            log = await slack.wait_until(lambda: two_attempts(slack))
+            log = await slack.wait_until(lambda: attempts(slack, "slash_commands", 2))
         assert [(one["outcome"], one["attempt"]) for one in log] == [("operation_timeout", 0), ("ok", 0)]
         assert log[0]["envelope_id"] == log[1]["envelope_id"]
         assert seen[0]["trigger_id"] == seen[1]["trigger_id"]
@@ -153,43 +153,52 @@ async def test_a_late_acknowledgement_is_a_timeout_and_a_second_delivery(clock: 
         ]
 
 
-async def two_attempts(slack: RunningSandbox) -> list[Json] | None:
-    log = await slack.deliveries("slash_commands")
-    return log if len(log) == 2 else None
+async def attempts(slack: RunningSandbox, kind: str, count: int) -> list[Json] | None:
+    log = await slack.deliveries(kind)
+    return log if len(log) == count else None
 
 
 async def test_unacknowledged_events_are_retried_three_times(clock: ManualClock) -> None:
     async with running_slack_sandbox(clock=clock) as slack:
         await slack.add_fault("ignore_ack", "events_api", times=None)
         app = bolt_app(slack)
-        attempts: asyncio.Queue[int] = asyncio.Queue()
+        numbers: asyncio.Queue[int] = asyncio.Queue()
 
         @app.event("message")
         async def said(event: Json, request: Any) -> None:
-            attempts.put_nowait(int(request.headers.get("x-slack-retry-num", ["0"])[0]))
+            numbers.put_nowait(int(request.headers.get("x-slack-retry-num", ["0"])[0]))
 
         async with connected(slack, app):
             await slack.person("requester").say("hello")
             for number, pause in enumerate([0.0, 0.0, 60.0, 300.0]):
                 await clock.advance(pause)
-                assert await attempts.get() == number
+                assert await numbers.get() == number
             log = await slack.deliveries("events_api")
         assert {one["payload"]["event_id"] for one in log} == {log[0]["payload"]["event_id"]}
+
+
+async def test_retries_can_be_made_to_follow_at_once(slack: RunningSandbox) -> None:
+    await slack.add_fault("ignore_ack", "events_api", times=None)
+    assert (await slack.switch(event_retry_seconds=[0, 0, 0]))["event_retry_seconds"] == [0.0, 0.0, 0.0]
+    async with connected(slack, rehearsal(slack, [])):
+        await slack.person("requester").say("hello")
+        log = await slack.wait_until(lambda: attempts(slack, "events_api", 4))
+    assert [one["attempt"] for one in log] == [0, 1, 2, 3]
 
 
 async def test_a_lost_delivery_is_only_ever_seen_as_a_retry(slack: RunningSandbox) -> None:
     await slack.add_fault("lose_delivery", "events_api")
     app = bolt_app(slack)
-    attempts: asyncio.Queue[str] = asyncio.Queue()
+    numbers: asyncio.Queue[str] = asyncio.Queue()
 
     @app.event("message")
     async def said(request: Any) -> None:
-        attempts.put_nowait(request.headers["x-slack-retry-num"][0])
+        numbers.put_nowait(request.headers["x-slack-retry-num"][0])
 
     async with connected(slack, app):
         await slack.person("requester").say("hello")
-        assert await attempts.get() == "1"
-        assert attempts.empty()
+        assert await numbers.get() == "1"
+        assert numbers.empty()
 
 
 @pytest.mark.parametrize(("ids", "envelopes", "events"), [("same", 1, 1), ("new", 11, 11)])
@@ -207,17 +216,12 @@ async def test_one_message_can_arrive_eleven_times(
     async with connected(slack, app, count=2):
         await slack.person("requester").say("once")
         got = [await bodies.get() for _ in range(11)]
-        log = await slack.wait_until(lambda: eleven(slack))
+        log = await slack.wait_until(lambda: attempts(slack, "events_api", 11))
     assert len({body["event"]["ts"] for body in got}) == 1
     assert len({body["event_id"] for body in got}) == events
     assert len({one["envelope_id"] for one in log}) == envelopes
     assert {one["outcome"] for one in log} == {"ok"}
     assert {one["attempt"] for one in log} == {0}
-
-
-async def eleven(slack: RunningSandbox) -> list[Json] | None:
-    log = await slack.deliveries("events_api")
-    return log if len(log) == 11 else None
 
 
 async def test_the_app_comes_back_after_a_disconnect(slack: RunningSandbox) -> None:

@@ -37,34 +37,50 @@ function go(where) {
   return refresh(true);
 }
 
-let loading = null;
-let again = false;
+let running = null;
+let pending = false;
+let jump = false;
 
-// One load at a time; a change that arrives meanwhile causes one more.
-async function refresh(moved = false) {
-  if (loading) {
-    again = again || true;
-    if (moved) await loading.catch(() => {});
-    else return loading;
-  }
-  loading = load(moved).finally(() => (loading = null));
-  await loading;
-  if (again) {
-    again = false;
-    await refresh();
+// One load at a time; whatever changes meanwhile causes one more.
+function refresh(moved = false) {
+  pending = true;
+  jump = jump || moved;
+  running ??= run().finally(() => (running = null));
+  return running;
+}
+
+async function run() {
+  while (pending) {
+    pending = false;
+    const moved = jump;
+    jump = false;
+    await load(moved);
   }
 }
 
+const whereabouts = () => JSON.stringify([page.me.id, page.place, page.thread, page.tab]);
+
 async function load(moved) {
+  const asked = whereabouts();
   const query = new URLSearchParams({ channel: page.place, thread: page.thread });
+  let state;
   try {
-    page.state = await call("GET", `people/${page.me.id}/state?${query}`);
-  } catch {
-    page.place = page.workspace.app.name;
-    page.thread = "";
-    page.state = await call("GET", `people/${page.me.id}/state?channel=${encodeURIComponent(page.place)}`);
+    state = await call("GET", `people/${page.me.id}/state?${query}`);
+  } catch (error) {
+    // Unreachable: the stream reconnects and asks again. Refused: the place is not this person's, so go to the app's.
+    if (error instanceof TypeError || (asked === whereabouts() && page.place === page.workspace.app.name)) return;
+    if (asked === whereabouts()) Object.assign(page, { place: page.workspace.app.name, thread: "" });
+    pending = jump = true;
+    return;
   }
-  page.place = page.state.channel;
+  if (asked !== whereabouts()) {
+    // Somebody went elsewhere while this was on its way: what came back is about the old place.
+    pending = true;
+    jump = jump || moved;
+    return;
+  }
+  page.state = state;
+  page.place = state.channel;
   if (moved && page.tab === "home") act(page.me.id, "open-home", {});
   draw(moved);
   const here = page.state.conversations.find((one) => one.id === page.place);
@@ -78,16 +94,17 @@ function draw(moved) {
   const base = [page.me.id, page.place, page.tab];
   paint("sidebar", [base, page.state.conversations, page.state.people], () => drawSidebar(tools));
   paint("heading", [base, page.state.conversations], () => drawHeading(tools));
+  let toEnd = false;
   if (page.tab === "home") paint("content", [base, page.state.home], () => drawHome(tools));
   else {
-    const changed = paint("content", [base, page.state.messages], () => drawMessages(tools));
-    if (changed && atEnd) scroller.scrollTop = scroller.scrollHeight;
+    toEnd = paint("content", [base, page.state.messages], () => drawMessages(tools)) && atEnd;
   }
   paint("composer", base, () => (page.tab === "home" ? null : drawComposer(tools, "")));
   $("thread").hidden = !page.thread;
   document.body.classList.toggle("thread-open", Boolean(page.thread));
   paint("thread", [base, page.thread, page.state.thread], () => (page.thread ? drawThread(tools) : null));
   drawModal(tools);
+  if (toEnd) scroller.scrollTop = scroller.scrollHeight;
   if (page.focusTs) document.querySelector(`[data-ts="${page.focusTs}"]`)?.scrollIntoView({ block: "center" });
   document.title = `${page.me.role} · Slack sandbox`;
 }

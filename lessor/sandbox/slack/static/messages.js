@@ -91,7 +91,7 @@ function drawMessage(message, tools, follows = false) {
   const seconds = Number(message.ts);
   const stamp = h("time", { class: "stamp", datetime: new Date(seconds * 1000).toISOString(), title: full(seconds, look.zone) }, clockTime(seconds, look.zone));
   const face = message.from_app ? appAvatar() : message.user === "USLACKBOT" ? avatar("Slackbot") : avatar(message.author);
-  const words = message.blocks ? renderBlocks(message.blocks, messageScene(message, tools)) : h("div", { class: "block text" }, mrkdwn(message.text, look));
+  const words = message.blocks ? renderBlocks(message.blocks, messageScene(message, tools)) : h("div", { class: "block text" }, mrkdwn(message.text, look), message.edited && h("span", { class: "edited" }, " (edited)"));
   return h("article", {
     class: `message ${follows ? "follows" : ""} ${message.ephemeral ? "ephemeral" : ""}`, "data-ts": message.ts, "data-testid": "message", "aria-label": `Message from ${message.author}`,
   },
@@ -101,7 +101,6 @@ function drawMessage(message, tools, follows = false) {
   h("div", { class: "said" },
     !follows && h("div", { class: "by" }, h("strong", {}, message.author), message.from_app && h("span", { class: "app-tag" }, "APP"), stamp),
     words,
-    message.edited && h("span", { class: "edited" }, "(edited)"),
     (message.files || []).map(file),
     message.reactions && h("div", { class: "reactions" }, message.reactions.map((one) => h("span", { class: "reaction" }, mrkdwn(`:${one.name}:`, look), ` ${one.count}`))),
     !tools.inThread && message.reply_count && h("button", { class: "replies", onclick: () => tools.go({ thread: message.ts }), "data-testid": "replies" },

@@ -25,7 +25,8 @@ export function drawModal(tools) {
   };
   const changed = paint("modal", [tools.page.me.id, view, stack.length], () => build(view, stack.length, tools, close));
   if (!dialog.open) dialog.showModal();
-  if (fresh) dialog.querySelector("[autofocus], .modal-body input, .modal-body textarea, .modal-body select")?.focus();
+  const inBody = dialog.querySelector(".modal-body")?.contains(document.activeElement) || dialog.querySelector(".modal-foot")?.contains(document.activeElement);
+  if (fresh || (changed && !inBody)) dialog.querySelector("[autofocus], .modal-body input, .modal-body textarea, .modal-body select")?.focus();
   if (changed && Object.keys(view.errors).length) dialog.querySelector(".has-error input, .has-error textarea, .has-error select")?.focus();
 }
 
