@@ -63,12 +63,12 @@ class ProvisioningActivities:
         with as_application_errors():
             lease = lease_of(self._ledger, ref)
             provider, place = self._provider(lease), lease.request.place
-            before = provider.look(lease.id, place)
+            before = provider.look(lease.id, place, self._known(lease.id))
             if before.left or not before.complete:
                 if lease.request.snapshot and lease.ready_at is not None:
                     self._ledger.seen(lease.id, provider.snapshot(lease.id, place, _heartbeat))
                 provider.delete(lease.id, place, self._known(lease.id), _heartbeat)
-                before = provider.look(lease.id, place)
+                before = provider.look(lease.id, place, self._known(lease.id))
             self._ledger.seen(lease.id, before.resources)
             return before
 
@@ -77,7 +77,7 @@ class ProvisioningActivities:
         """What can be seen of the lease's resources now; changes nothing."""
         with as_application_errors():
             lease = lease_of(self._ledger, ref)
-            return self._provider(lease).look(lease.id, lease.request.place)
+            return self._provider(lease).look(lease.id, lease.request.place, self._known(lease.id))
 
     @activity.defn
     def set_end(self, move: MoveEnd) -> None:
@@ -120,7 +120,7 @@ class ProvisioningActivities:
         _heartbeat(f"launching {candidate}")
         place = order.request.place
         self._ledger.intend(Intent(order.lease_id, candidate.token, place, str(candidate), self._clock()))
-        resources = provider.launch(order, candidate)
+        resources = provider.launch(order, candidate, _heartbeat)
         self._ledger.confirm(order.lease_id, candidate.token, resources)
         return resources
 

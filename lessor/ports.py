@@ -100,8 +100,10 @@ class Provider(Protocol):
         """Ways to fill the order, best first: zones where the type is offered, then the listed alternative types."""
         ...
 
-    def launch(self, order: Order, candidate: Candidate) -> tuple[Resource, ...]:
-        """Create it, once per token: an existing instance with this token is returned instead.
+    def launch(self, order: Order, candidate: Candidate, heartbeat: Heartbeat) -> tuple[Resource, ...]:
+        """Create it, once per token: what exists of the lease already, by any candidate, is returned instead.
+
+        May answer with less than was ordered; that is recorded first, and `await_usable` then undoes it.
 
         Raises `NoCapacityError` (this candidate only), `PermanentError`, `RetryableError` (it may exist now).
         """
@@ -111,8 +113,11 @@ class Provider(Protocol):
         """Wait until the launched resources run; tag what the launch made. Raises when they end while pending."""
         ...
 
-    def look(self, lease_id: str, place: Place) -> Sighting:
-        """All that carries the lease's tag, in any condition; `complete` is false if anything was unread."""
+    def look(self, lease_id: str, place: Place, known: Sequence[Resource] = ()) -> Sighting:
+        """All that carries the lease's tag, in any condition; `complete` is false if anything was unread.
+
+        What is `known`, was created lately and is not shown is `unknown`: it may not be listed yet (case C08).
+        """
         ...
 
     def stop(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
@@ -128,7 +133,10 @@ class Provider(Protocol):
         ...
 
     def delete(self, lease_id: str, place: Place, known: Sequence[Resource], heartbeat: Heartbeat) -> None:
-        """Take down what carries the lease's tag *and* is in `known` or was created under its intents (law 3)."""
+        """Take down what carries the lease's tag *and* is in `known` or was created under its intents (law 3).
+
+        Raises `PermanentError` with all that was kept and why, after everything else was taken down.
+        """
         ...
 
     def set_end(self, lease_id: str, place: Place, ends: datetime) -> None:
@@ -270,4 +278,8 @@ class Watch(Protocol):
 
     def conditions(self, place: Place) -> tuple[Resource, ...]:
         """Every resource of ours in the place, all pages. Raises `RetryableError` when any page is missing."""
+        ...
+
+    def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
+        """Mark what somebody attached to our resources later as the lease's; returns what was marked (case C10)."""
         ...

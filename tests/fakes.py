@@ -55,7 +55,7 @@ class FakeCloud:
             for zone in self.zones
         ]
 
-    def launch(self, order: Order, candidate: Candidate) -> tuple[Resource, ...]:
+    def launch(self, order: Order, candidate: Candidate, heartbeat: Heartbeat) -> tuple[Resource, ...]:
         self._enter("launch")
         with self.lock:
             for machine in self.machines.values():
@@ -81,7 +81,7 @@ class FakeCloud:
         found = tuple(self.machines[r.id] for r in resources)
         return Provisioned(found, f"connect {found[0].id}", self.clock(), self.hourly, self.stoppable)
 
-    def look(self, lease_id: str, place: Place) -> Sighting:
+    def look(self, lease_id: str, place: Place, known: Sequence[Resource] = ()) -> Sighting:
         self._enter("look")
         with self.lock:
             mine = tuple(m for i, m in self.machines.items() if self.owners[i] == lease_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from lessor.catalog import Catalogue
 from lessor.domain.provisioning import Candidate, Order, Provisioned
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need, Place
-from lessor.domain.resource import Condition, Kind, Resource, Sighting
+from lessor.domain.resource import Condition, Resource, Sighting
 from lessor.ports import Heartbeat, PermanentError, ProviderError
 from lessor.providers.aws import attribution, inventory
 from lessor.providers.aws.errors import QUOTA, quota_exceeded
@@ -30,14 +31,10 @@ from lessor.providers.aws.site import Site
 from lessor.providers.aws.tokens import token
 from lessor.providers.aws.types import InstanceTypes
 from lessor.providers.aws.usable import Usable
-from lessor.providers.aws.waiting import VANISHED_AFTER, Waits
+from lessor.providers.aws.waiting import Waits, not_shown_yet
 from lessor.rendering import Renderer
 
 POLL_EVERY = timedelta(seconds=10)
-
-
-def unwatched(_: str) -> None:
-    """A heartbeat for callers outside a workflow."""
 
 
 class Ec2Provider:
@@ -91,7 +88,7 @@ class Ec2Provider:
             for zone in self._offers.zones(site, offer, request.place.zone)
         ]
 
-    def launch(self, order: Order, candidate: Candidate, heartbeat: Heartbeat = unwatched) -> tuple[Resource, ...]:
+    def launch(self, order: Order, candidate: Candidate, heartbeat: Heartbeat) -> tuple[Resource, ...]:
         """Create it, once per token: what lives of the lease already, in any zone, is returned instead.
 
         The answer can be fewer machines than needed: it is stored first, `await_usable` decides. Raises
@@ -129,7 +126,8 @@ class Ec2Provider:
                 found += inventory.of_lease(site, lease_id).resources()
             except ProviderError as error:
                 problems.append(str(error))
-        found += self._not_shown_yet(known, found)
+        late = not_shown_yet(known, found, self._clock())
+        found += [replace(one, condition=Condition.UNKNOWN, reason="not shown by EC2 yet") for one in late]
         return Sighting(tuple(found), self._clock(), not problems, "; ".join(problems))
 
     def stop(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
@@ -170,18 +168,6 @@ class Ec2Provider:
             hourly=self._offers.hourly(site, offer.instance_type, zone, offer.market, machines),
             stoppable=offer.market is Market.ON_DEMAND,
         )
-
-    def _not_shown_yet(self, known: Sequence[Resource], found: Sequence[Resource]) -> list[Resource]:
-        shown = {r.id for r in found} | {r.token for r in found if r.token}
-        lately = self._clock() - VANISHED_AFTER
-        return [
-            Resource(Kind.INSTANCE, r.id, Condition.UNKNOWN, r.region, r.zone, r.type, r.created_at, "not shown yet")
-            for r in known
-            if r.kind is Kind.INSTANCE
-            and r.created_at is not None
-            and r.created_at > lately
-            and not {r.id, r.token} & shown
-        ]
 
     def _site(self, place: Place) -> Site:
         configured = self._configured(place)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from lessor.domain.resource import Kind, Resource
+from lessor.domain.resource import Resource
 from lessor.ports import Heartbeat, PermanentError, ProviderError, RetryableError
 from lessor.providers.aws import inventory
 from lessor.providers.aws.errors import MISSING, sorted_errors
@@ -14,7 +14,7 @@ from lessor.providers.aws.inventory import Inventory
 from lessor.providers.aws.lifecycle import ENDED, group_member
 from lessor.providers.aws.ownership import Proof, group_of
 from lessor.providers.aws.site import Site
-from lessor.providers.aws.waiting import VANISHED_AFTER, Waits
+from lessor.providers.aws.waiting import Waits, not_shown_yet
 
 Item = dict[str, Any]
 PROTECTED = "OperationNotPermitted"
@@ -32,12 +32,12 @@ class Removal:
         What is known and was launched lately must be seen before it is believed to be gone (case C08).
         """
         problems: list[ProviderError] = []
-        shown: set[str] = set()
+        shown: list[Resource] = []
         for site in sites:
             found = inventory.of_lease(site, lease_id)
-            shown |= {r.id for r in found.resources()} | {m.get("ClientToken", "") for m in found.machines}
+            shown += found.resources()
             problems += self._delete_at(site, found, Proof.of(lease_id, known, found.machines), heartbeat)
-        problems += self._unseen(known, shown)
+        problems += [_not_shown(resource) for resource in not_shown_yet(known, shown, self._clock())]
         lasting = [problem for problem in problems if not isinstance(problem, RetryableError)]
         if lasting:
             raise PermanentError(
@@ -67,20 +67,13 @@ class Removal:
             step.release_address(address, proof)
         return step.problems
 
-    def _unseen(self, known: Sequence[Resource], shown: set[str]) -> list[ProviderError]:
-        lately = self._clock() - VANISHED_AFTER
-        return [
-            RetryableError(
-                f"{r.id or 'a launch'} of {r.created_at:%Y-%m-%d %H:%M:%S} UTC is not shown by EC2 yet; "
-                "it is looked for again before it is believed to be gone",
-                "not-shown-yet",
-            )
-            for r in known
-            if r.kind is Kind.INSTANCE
-            and r.created_at is not None
-            and r.created_at > lately
-            and not {r.id, r.token} & (shown - {""})
-        ]
+
+def _not_shown(resource: Resource) -> RetryableError:
+    return RetryableError(
+        f"{resource.id or 'a launch'} of {resource.created_at:%Y-%m-%d %H:%M:%S} UTC is not shown by EC2 yet; "
+        "it is looked for again before it is believed to be gone",
+        "not-shown-yet",
+    )
 
 
 class _Step:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from lessor.domain.resource import Kind, Resource
 from lessor.ports import Heartbeat, RetryableError
 from lessor.providers.aws.rollcall import RollCall
 from lessor.providers.aws.site import Site
@@ -15,6 +16,19 @@ VANISHED_AFTER = timedelta(minutes=10)
 VANISHED_READS = 3
 """Missing means gone only for a machine this old, after this many reads in a row (case C08)."""
 LONGEST = timedelta(minutes=30)
+
+
+def not_shown_yet(known: Iterable[Resource], shown: Iterable[Resource], now: datetime) -> tuple[Resource, ...]:
+    """Machines on record that were launched lately and are not among what EC2 shows: unknown, not gone (case C08)."""
+    seen = {word for resource in shown for word in (resource.id, resource.token) if word}
+    return tuple(
+        resource
+        for resource in known
+        if resource.kind is Kind.INSTANCE
+        and resource.created_at is not None
+        and now - resource.created_at < VANISHED_AFTER
+        and seen.isdisjoint((resource.id, resource.token))
+    )
 
 
 class Waits:

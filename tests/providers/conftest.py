@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from tests.providers.aws_fixtures import provider, world
+
+__all__ = ["provider", "world"]

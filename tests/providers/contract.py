@@ -1,0 +1,282 @@
+"""What every provider must do, whatever vendor is behind it. Subclass `ProviderContract` and give it a `subject`.
+
+The suite speaks the port only. What really exists is asked of the subject, which looks behind the provider's back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lessor.domain.provisioning import Order, Provisioned
+from lessor.domain.request import Market, Need, Place
+from lessor.domain.resource import Condition, Kind, Resource
+from lessor.ports import NoCapacityError, PermanentError, Provider, ProviderError, RetryableError, Watch
+from tests.providers.attempts import Beats, Stopped, silent
+
+OTHER = "gpu-00000002"
+NEVER_SOLD = Need("a GPU that nobody makes", 1)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A provider in a place that can be broken on purpose.
+
+    `restart` gives a provider that remembers nothing. `existing` lists the ids of all that exists of a lease, kept
+    snapshots left out. `copy_tags` makes something that carries the lease's tags but was not made by the provider;
+    its id comes back. `break_reads` makes every second list of the place unreadable until `mend`; `throttle` refuses
+    the next calls with "later"; `lose_answer` does the next launch and swallows the answer; `refuse_all` leaves no
+    capacity. `stops` are the kinds of market whose resources can be stopped.
+    """
+
+    provider: Provider
+    watch: Watch
+    place: Place
+    need: Need
+    order: Callable[[str], Order]
+    restart: Callable[[], Provider]
+    existing: Callable[[str], list[str]]
+    copy_tags: Callable[[str], str]
+    break_reads: Callable[[], None]
+    mend: Callable[[], None]
+    throttle: Callable[[int], None]
+    lose_answer: Callable[[], None]
+    refuse_all: Callable[[], None]
+    now: Callable[[], datetime]
+
+
+class ProviderContract:
+    """The suite."""
+
+    @pytest.fixture
+    def subject(self) -> Subject:
+        raise NotImplementedError
+
+    # -- quotes ---------------------------------------------------------------------------------------------------
+
+    def test_offers_are_sorted_with_unknown_prices_last(self, subject: Subject) -> None:
+        offers = subject.provider.offers(subject.need, subject.place, Market.ON_DEMAND)
+        assert offers
+        prices = [offer.hourly for offer in offers]
+        known = [price for price in prices if price is not None]
+        assert known == sorted(known)
+        assert prices[len(known) :] == [None] * (len(prices) - len(known))
+        assert all(price.amount > 0 for price in known)
+
+    def test_a_quote_is_the_first_offer_and_says_where_the_price_is_from(self, subject: Subject) -> None:
+        quote = subject.provider.quote(subject.need, subject.place, Market.ON_DEMAND, subject.now())
+        assert quote.offer == subject.provider.offers(subject.need, subject.place, Market.ON_DEMAND)[0]
+        assert quote.at == subject.now()
+        assert quote.price_list
+        assert quote.offer.gpu_count >= subject.need.count
+
+    def test_what_is_not_sold_is_refused_with_what_is(self, subject: Subject) -> None:
+        assert subject.provider.offers(NEVER_SOLD, subject.place, Market.ON_DEMAND) == ()
+        with pytest.raises(PermanentError) as caught:
+            subject.provider.quote(NEVER_SOLD, subject.place, Market.ON_DEMAND, subject.now())
+        offered = subject.provider.offers(subject.need, subject.place, Market.ON_DEMAND)[0]
+        assert offered.gpu_model in str(caught.value)
+        assert caught.value.code == "no-offer"
+
+    # -- creating -------------------------------------------------------------------------------------------------
+
+    def test_candidates_are_the_same_every_time_with_tokens_of_their_own(self, subject: Subject) -> None:
+        first = list(subject.provider.candidates(subject.order(OTHER)))
+        tokens = [candidate.token for candidate in first]
+        assert tokens == [candidate.token for candidate in subject.restart().candidates(subject.order(OTHER))]
+        assert len(set(tokens)) == len(tokens) > 0
+        assert all(token.isascii() and 0 < len(token) <= 64 for token in tokens)
+        theirs = [candidate.token for candidate in subject.provider.candidates(subject.order("gpu-00000003"))]
+        assert set(tokens).isdisjoint(theirs)
+
+    def test_a_second_launch_returns_what_the_first_made(self, subject: Subject) -> None:
+        order = subject.order(OTHER)
+        candidate = subject.provider.candidates(order)[0]
+        first = subject.provider.launch(order, candidate, silent)
+        assert ids(subject.restart().launch(order, candidate, silent)) == ids(first)
+
+    def test_another_candidate_returns_it_as_well(self, subject: Subject) -> None:
+        order = subject.order(OTHER)
+        candidates = subject.provider.candidates(order)
+        first = subject.provider.launch(order, candidates[0], silent)
+        assert ids(subject.restart().launch(order, candidates[-1], silent)) == ids(first)
+
+    def test_a_lost_answer_leaves_one_resource(self, subject: Subject) -> None:
+        order = subject.order(OTHER)
+        candidate = subject.provider.candidates(order)[0]
+        subject.lose_answer()
+        with pytest.raises(RetryableError):
+            subject.provider.launch(order, candidate, silent)
+        provisioned = create(subject.restart(), order)
+        assert sorted(subject.existing(OTHER)) == sorted(r.id for r in provisioned.resources)
+
+    def test_no_capacity_names_what_was_tried(self, subject: Subject) -> None:
+        order = subject.order(OTHER)
+        candidate = subject.provider.candidates(order)[0]
+        subject.refuse_all()
+        with pytest.raises(NoCapacityError) as caught:
+            subject.provider.launch(order, candidate, silent)
+        assert caught.value.tried == (str(candidate),)
+        assert subject.existing(OTHER) == []
+
+    def test_what_is_usable_says_how_to_get_in_and_since_when_it_costs(self, subject: Subject) -> None:
+        order = subject.order(OTHER)
+        provisioned = create(subject.provider, order)
+        assert provisioned.access
+        assert provisioned.launched_at == subject.now()
+        assert provisioned.launched_at.tzinfo is UTC
+        assert provisioned.hourly == order.quote.offer.hourly
+        assert sorted(r.id for r in provisioned.resources) == sorted(subject.existing(OTHER))
+
+    @pytest.mark.parametrize("call", ["launch", "await_usable", "stop", "delete"])
+    def test_an_attempt_that_is_not_current_changes_nothing_more(self, subject: Subject, call: str) -> None:
+        """Stopped at each heartbeat, then run again: exactly the right resources (cases B13, B27)."""
+        for stop_at in range(20):
+            order = subject.order(f"gpu-0000010{stop_at}")
+            stopped = False
+            try:
+                whole_life(subject.restart(), order, call, Beats(stop_at))
+            except Stopped:
+                stopped = True
+            if stopped and call in ("launch", "await_usable"):
+                provisioned = create(subject.restart(), order)
+                assert sorted(subject.existing(order.lease_id)) == sorted(ids(provisioned.resources))
+            clear(subject, order)
+            if not stopped:
+                break
+        assert 0 < stop_at < 19
+
+    # -- looking --------------------------------------------------------------------------------------------------
+
+    def test_a_look_shows_all_that_exists(self, subject: Subject) -> None:
+        provisioned = create(subject.provider, subject.order(OTHER))
+        sighting = subject.restart().look(OTHER, subject.place)
+        assert sighting.complete
+        assert sorted(ids(sighting.left)) == sorted(r.id for r in provisioned.resources)
+
+    def test_a_lease_without_resources_is_clean(self, subject: Subject) -> None:
+        create(subject.provider, subject.order(OTHER))
+        sighting = subject.provider.look("gpu-00000003", subject.place)
+        assert (sighting.resources, sighting.complete, sighting.clean) == ((), True, True)
+
+    def test_what_cannot_be_read_is_unknown_and_not_clean(self, subject: Subject) -> None:
+        subject.break_reads()
+        sighting = subject.provider.look(OTHER, subject.place)
+        assert (sighting.complete, sighting.clean) == (False, False)
+        assert sighting.problem
+        with pytest.raises(ProviderError):
+            subject.watch.conditions(subject.place)
+
+    def test_the_watch_shows_every_lease(self, subject: Subject) -> None:
+        first, second = (create(subject.provider, subject.order(lease)) for lease in (OTHER, "gpu-00000003"))
+        seen = {resource.id for resource in subject.watch.conditions(subject.place)}
+        assert seen >= {r.id for r in (*first.resources, *second.resources)}
+
+    # -- living ---------------------------------------------------------------------------------------------------
+
+    def test_stop_and_start_can_be_repeated(self, subject: Subject) -> None:
+        provisioned = create(subject.provider, subject.order(OTHER))
+        if not provisioned.stoppable:
+            pytest.skip("nothing of this provider can be stopped")
+        stopped = subject.provider.stop(OTHER, subject.place, silent)
+        assert subject.restart().stop(OTHER, subject.place, silent) == stopped
+        assert main_conditions(subject) == {Condition.STOPPED}
+        started = subject.provider.start(OTHER, subject.place, silent)
+        assert subject.restart().start(OTHER, subject.place, silent) == started
+        assert main_conditions(subject) == {Condition.RUNNING}
+        assert stopped.tzinfo is started.tzinfo is UTC
+
+    def test_the_end_can_be_moved_again_and_again(self, subject: Subject) -> None:
+        create(subject.provider, subject.order(OTHER))
+        for hours in (1, 2, 2):
+            subject.provider.set_end(OTHER, subject.place, subject.now() + timedelta(hours=hours))
+        assert subject.provider.look(OTHER, subject.place).complete
+
+    # -- ending ---------------------------------------------------------------------------------------------------
+
+    def test_delete_can_be_repeated_and_is_seen_clean(self, subject: Subject) -> None:
+        provisioned = create(subject.provider, subject.order(OTHER))
+        for provider in (subject.provider, subject.restart()):
+            provider.delete(OTHER, subject.place, provisioned.resources, silent)
+        assert subject.existing(OTHER) == []
+        assert subject.provider.look(OTHER, subject.place).clean
+
+    def test_delete_needs_no_record_of_what_the_launch_itself_proves(self, subject: Subject) -> None:
+        create(subject.provider, subject.order(OTHER))
+        subject.restart().delete(OTHER, subject.place, (), silent)
+        assert subject.existing(OTHER) == []
+
+    def test_delete_spares_other_leases(self, subject: Subject) -> None:
+        mine, theirs = (create(subject.provider, subject.order(lease)) for lease in (OTHER, "gpu-00000003"))
+        undated = [replace(resource, created_at=None) for resource in theirs.resources]
+        subject.provider.delete(OTHER, subject.place, (*mine.resources, *undated), silent)
+        assert sorted(subject.existing("gpu-00000003")) == sorted(r.id for r in theirs.resources)
+
+    def test_delete_spares_what_only_carries_the_tag(self, subject: Subject) -> None:
+        """Law 3: a tag can be copied. The foreign thing is named, everything else goes all the same (law 11)."""
+        provisioned = create(subject.provider, subject.order(OTHER))
+        foreign = subject.copy_tags(OTHER)
+        with pytest.raises(PermanentError, match=foreign):
+            subject.provider.delete(OTHER, subject.place, provisioned.resources, silent)
+        assert subject.existing(OTHER) == [foreign]
+        assert ids(subject.provider.look(OTHER, subject.place).left) == [foreign]
+
+    def test_deleting_nothing_succeeds(self, subject: Subject) -> None:
+        subject.provider.delete(OTHER, subject.place, (), silent)
+
+    def test_a_launch_of_late_that_is_not_shown_is_not_gone(self, subject: Subject) -> None:
+        """Case C08: a record of minutes ago without a trace may be a machine that is not listed yet."""
+        lately = Resource(Kind.INSTANCE, "i-0123456789abcdef0", token="t", created_at=subject.now())
+        with pytest.raises(RetryableError, match="i-0123456789abcdef0"):
+            subject.provider.delete(OTHER, subject.place, [lately], silent)
+        long_ago = replace(lately, created_at=subject.now() - timedelta(minutes=10))
+        subject.provider.delete(OTHER, subject.place, [long_ago], silent)
+
+    # -- errors ---------------------------------------------------------------------------------------------------
+
+    def test_throttling_is_retryable_and_says_nothing_of_what_exists(self, subject: Subject) -> None:
+        provisioned = create(subject.provider, subject.order(OTHER))
+        subject.throttle(1)
+        with pytest.raises(RetryableError):
+            subject.provider.delete(OTHER, subject.place, provisioned.resources, silent)
+        assert sorted(subject.existing(OTHER)) == sorted(r.id for r in provisioned.resources)
+
+    def test_an_unknown_place_is_refused(self, subject: Subject) -> None:
+        with pytest.raises(PermanentError, match="nowhere"):
+            subject.provider.look(OTHER, replace(subject.place, name="nowhere"))
+
+
+def create(provider: Provider, order: Order) -> Provisioned:
+    return provider.await_usable(order, provider.launch(order, provider.candidates(order)[0], silent), silent)
+
+
+def whole_life(provider: Provider, order: Order, watched: str, beats: Beats) -> None:
+    """A lease from launch to deletion; `watched` is the call that gets `beats`."""
+
+    def beat(call: str) -> Callable[[str], None]:
+        return beats if call == watched else silent
+
+    place = order.request.place
+    candidate = provider.candidates(order)[0]
+    resources = provider.launch(order, candidate, beat("launch"))
+    provisioned = provider.await_usable(order, resources, beat("await_usable"))
+    provider.stop(order.lease_id, place, beat("stop"))
+    provider.delete(order.lease_id, place, provisioned.resources, beat("delete"))
+
+
+def clear(subject: Subject, order: Order) -> None:
+    """Take down whatever a stopped attempt left; nothing may remain."""
+    subject.restart().delete(order.lease_id, order.request.place, (), silent)
+    assert subject.existing(order.lease_id) == []
+
+
+def main_conditions(subject: Subject) -> set[Condition]:
+    left = subject.provider.look(OTHER, subject.place).left
+    return {r.condition for r in left if r.kind in (Kind.INSTANCE, Kind.NAMESPACE, Kind.MACHINE)}
+
+
+def ids(resources: Iterable[Resource]) -> list[str]:
+    return [resource.id for resource in resources]
