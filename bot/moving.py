@@ -24,7 +24,7 @@ from lessor.when import UnclearEndError, parse_end
 from lessor.when.parsing import EXAMPLES
 
 _DAY = timedelta(days=1)
-_END_WORDS = 6
+_END_WORDS = 8
 _FORMS = {Verb.EXTEND: Form.EXTEND, Verb.RESTORE: Form.RESTORE}
 _STATES = {Verb.EXTEND: State.ACTIVE, Verb.RESTORE: State.STOPPED}
 

@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from lessor.intake import parse_request_text
 from slack_sdk.models.views import View
 
 from bot import wish
@@ -24,6 +23,7 @@ from bot.wish import Wish
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.identity import lease_id
 from lessor.domain.request import Request
+from lessor.intake import parse_request_text
 
 if TYPE_CHECKING:
     from lessor.gateway import Choices
@@ -175,7 +175,11 @@ class Requesting:
 
     def _understood(self, ask: Ask, choices: Choices) -> _Typed:
         draft = parse_request_text(ask.text, choices.person.tz, self._desk.now(), choices)
-        return _Typed(choices, Wish(), draft)
+        said = wish.of_draft(draft)
+        try:
+            return _Typed(choices, said, draft.request(choices.person.id, ask.key))
+        except Invalid as invalid:
+            return _Typed(choices, said, errors=invalid.errors)
 
     async def _send(self, ask: Ask, opened: Opened | None, typed: _Typed) -> None:
         assert typed.request is not None

@@ -23,6 +23,10 @@ class Seen:
         self._now = now
         self._keys: OrderedDict[str, float] = OrderedDict()
 
+    @property
+    def count(self) -> int:
+        return len(self._keys)
+
     def before(self, key: str) -> bool:
         """Whether the key was asked about before; from now on it was."""
         self._forget()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bot.ask import metadata
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.request import Market, Need, Place, Request, Workload
+from lessor.intake.draft import Draft
 from lessor.when import End, parse_end
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Wish:
     count: str = "1"
     memory_gib: int = 0
     place: str = ""
+    region: str = ""
     zone: str = ""
     market: str = Market.ON_DEMAND.value
     workload: str = Workload.EXPERIMENT.value
@@ -42,6 +44,7 @@ class Wish:
     disk: str = "200"
     purpose: str = ""
     tags: str = ""
+    cost_center: str = ""
     snapshot: bool = False
     anyway: bool = False
     anyway_offered: bool = False
@@ -72,13 +75,15 @@ def of_view(view: Mapping[str, Any]) -> Wish:
         count=plain.get("count", ""),
         memory_gib=int(hidden.get("memory") or 0),
         place=plain.get("place", ""),
-        zone=hidden.get("zone") or "",
+        region=hidden.get("region", ""),
+        zone=hidden.get("zone", ""),
         market=plain.get("market", "") or Market.ON_DEMAND.value,
         workload=plain.get("workload", "") or Workload.EXPERIMENT.value,
         end=plain.get("end", ""),
         disk=plain.get("disk", ""),
         purpose="".join(plain.get(name, "") for name in _PURPOSES),
         tags=plain.get("tags", ""),
+        cost_center=hidden.get("cost", ""),
         snapshot="snapshot" in options,
         anyway="anyway" in options,
         anyway_offered="options-anyway" in view["state"]["values"],
@@ -91,18 +96,42 @@ def of_request(request: Request, zone: str) -> Wish:
     need = request.need
     return Wish(
         team=request.team,
-        model=f"{TYPE_PREFIX}{need.instance_type}" if need.instance_type else need.model,
+        model=_model(need),
         count=str(need.count),
         memory_gib=need.memory_gib,
         place=request.place.name,
+        region=request.place.region,
         zone=request.place.zone,
         market=request.market.value,
         workload=request.workload.value,
         end=End(request.duration, request.until, zone).text,
         disk=str(request.disk_gib),
         purpose=request.purpose,
-        tags="\n".join(f"{key}={value}" for key, value in request.tags.items()),
+        tags=_lines(request.tags),
+        cost_center=request.cost_center,
         snapshot=request.snapshot,
+    )
+
+
+def of_draft(draft: Draft) -> Wish:
+    """As much as a typed text says; what it does not say keeps the form's own beginning."""
+    need, place = draft.need or Need(), draft.place or Place("", "")
+    return Wish(
+        team=draft.team,
+        model=_model(need),
+        count=str(need.count),
+        memory_gib=need.memory_gib,
+        place=place.name,
+        region=place.region,
+        zone=place.zone,
+        market=draft.market.value,
+        workload=(draft.workload or Workload.EXPERIMENT).value,
+        end=draft.end_text,
+        disk=str(draft.disk_gib),
+        purpose=draft.purpose,
+        tags=_lines(draft.tags),
+        cost_center=draft.cost_center,
+        snapshot=draft.snapshot,
     )
 
 
@@ -146,6 +175,7 @@ def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) ->
         until=end.until,
         snapshot=wish.snapshot,
         disk_gib=disk,
+        cost_center=wish.cost_center,
         interaction=interaction,
         tags=tags,
     )
@@ -162,7 +192,7 @@ def place(wish: Wish, choices: Choices) -> Place:
     """Where it is wished for; a place that is not offered keeps its name, so that the refusal can say it."""
     found: PlaceChoice | None = next((p for p in choices.places if p.name == wish.place), None)
     provider = found.provider if found else ""
-    region = found.regions[0] if found and len(found.regions) == 1 else ""
+    region = wish.region or (found.regions[0] if found and len(found.regions) == 1 else "")
     return Place(provider, wish.place, region, wish.zone)
 
 
@@ -183,6 +213,14 @@ def _tags(text: str, errors: list[FieldError]) -> dict[str, str]:
             break
         found[match[1]] = match[2]
     return found
+
+
+def _lines(tags: Mapping[str, str]) -> str:
+    return "\n".join(f"{key}={value}" for key, value in tags.items())
+
+
+def _model(need: Need) -> str:
+    return f"{TYPE_PREFIX}{need.instance_type}" if need.instance_type else need.model
 
 
 def _content(value: Mapping[str, Any]) -> str:

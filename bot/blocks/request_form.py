@@ -50,8 +50,8 @@ def words(callback: str, metadata: Mapping[str, str], title: str, blocks: Sequen
 
 def form(wish: Wish, choices: Choices, quote: str, metadata: Mapping[str, str], problems: str = "") -> View:
     """The form with `wish` filled in. `quote` and `problems` are escaped text for people."""
-    memory = {"memory": str(wish.memory_gib)} if wish.memory_gib else {}
-    zone = {"zone": wish.zone} if wish.zone else {}
+    hidden = {"memory": str(wish.memory_gib or ""), "region": wish.region, "zone": wish.zone, "cost": wish.cost_center}
+    remembered = {**metadata, **{name: value for name, value in hidden.items() if value}}
     blocks = [
         *(sections(problems) if problems else ()),
         _select("team", "Team", [(t.key, t.name or t.key) for t in choices.teams], wish.team),
@@ -67,7 +67,7 @@ def form(wish: Wish, choices: Choices, quote: str, metadata: Mapping[str, str], 
         _tags(wish),
         SectionBlock(block_id=QUOTE_BLOCK, text=markdown(cut(quote))),
     ]
-    return modal(Form.REQUEST, {**metadata, **memory, **zone}, "Request GPUs", blocks, submit="Send")
+    return modal(Form.REQUEST, remembered, "Request GPUs", blocks, submit="Send")
 
 
 def field_errors(view: Mapping[str, Any], errors: Iterable[FieldError]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import aiohttp
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
 
 from bot.app import build_app
 from bot.desk import Desk
@@ -193,6 +194,7 @@ class World:
     cloud: FakeCloud
     clock: Clock
     client: SlackClient
+    app: AsyncApp
 
     async def settled(self) -> None:
         """Return when the work behind all acknowledgements and all notices is done."""
@@ -260,7 +262,7 @@ async def a_world(
     *,
     connect: bool = True,
     settings: SlackSettings = SETTINGS,
-    models: tuple[ModelChoice, ...] = MODELS,
+    models: Callable[[], tuple[ModelChoice, ...]] = lambda: MODELS,
     places: tuple[PlaceChoice, ...] = (PLACE,),
     engine: FakeEngine | None = None,
     client: Callable[..., SlackClient] = SlackClient,
@@ -274,7 +276,7 @@ async def a_world(
         directory = SlackDirectory(people, api)
         cloud = FakeCloud(clock)
         engine_ = engine or FakeEngine(ledger, directory, SlackNotifier(api, directory, ledger, settings), cloud, clock)
-        offering = Offering(places, lambda: models, lambda p: Limits(p.teams, tuple(one.name for one in places)))
+        offering = Offering(places, models, lambda p: Limits(p.teams, tuple(one.name for one in places)))
         gateway = Gateway(engine_, ledger, directory, {"aws": cloud}, offering, clock)
         installation = await introduce(api)
         desk = Desk(gateway, api, slack_renderer(), settings, clock, home=installation.home)
@@ -285,7 +287,7 @@ async def a_world(
             await socket.connect_async()
             await slack.wait_for_connections(connected + 1)
         try:
-            yield World(slack, engine_, gateway, desk, people, directory, ledger, cloud, clock, api)
+            yield World(slack, engine_, gateway, desk, people, directory, ledger, cloud, clock, api, app)
         finally:
             await socket.close_async()
             await desk.background.drain(1)
