@@ -13,7 +13,7 @@ from moto.ec2.models import ec2_backends
 from moto.iam.models import iam_backends
 from moto.moto_api._internal.models import moto_api_backend
 
-from lessor.sandbox.aws import images, services
+from lessor.sandbox.aws import answers, images, services
 from lessor.sandbox.aws.call import ApiCall
 from lessor.sandbox.aws.ec2 import machines
 from lessor.sandbox.aws.ec2.api import SimulatedEc2
@@ -52,6 +52,7 @@ class SimulatedCloud:
         self.on_change: Callable[[], None] = lambda: None
         machines.install()
         images.install()
+        answers.install()
         repair_instance_types()
         self.state = CloudState()
         self.reset()
@@ -164,6 +165,8 @@ def throttled(times: int, action: str) -> Fault:
 
 
 def _as_answer(call: ApiCall, fault: Fault) -> Answer:
+    if fault.code == "RequestLimitExceeded" and call.service != "ec2":
+        return render_error(call.service, AwsError("ThrottlingException", "Rate exceeded"))
     return render_error(call.service, AwsError(fault.code, fault.message, fault.status))
 
 

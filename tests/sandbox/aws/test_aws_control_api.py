@@ -16,6 +16,7 @@ import pytest
 
 from lessor.sandbox.aws.client import SimulatorClient
 from lessor.sandbox.aws.control_api import switch_names
+from lessor.sandbox.aws.persistence import StateFile
 from lessor.sandbox.aws.server import RunningSimulator, running_aws_simulator
 
 from .conftest import LEASE, ClientOf, error_of, image, launch_request, state_of
@@ -96,7 +97,7 @@ def program(*arguments: str, end: signal.Signals = signal.SIGTERM) -> Iterator[t
         yield found[0], process.stdout.readline()
     finally:
         process.send_signal(end)
-        assert process.wait(20) == (0 if end is signal.SIGTERM else -end)
+        assert process.wait(60) == (0 if end is signal.SIGTERM else -end)
         process.stdout.close()
 
 
@@ -128,9 +129,10 @@ def test_machines_survive_a_killed_sandbox(client_of: ClientOf, simulator: Runni
         assert SimulatorClient(url).leftovers() == []
 
 
-def test_an_unreadable_state_file_is_set_aside(tmp_path: Path) -> None:
+def test_an_unreadable_state_file_is_set_aside(simulator: RunningSimulator, tmp_path: Path) -> None:
     kept = tmp_path / "state"
     kept.write_bytes(b"nonsense")
-    with program("--state", str(kept)) as (_, beginning):
-        assert "could not be read" in beginning
+    assert "could not be read" in StateFile(kept).load(simulator.cloud)
+    assert not kept.exists()
+    assert simulator.controls.instances() == []
     assert (tmp_path / "state.unreadable").read_bytes() == b"nonsense"

@@ -130,6 +130,13 @@ def test_planned_pages_may_be_short_or_empty_and_still_go_on(launch: Launch, ec2
     assert [bool(page.get("NextToken")) for page in pages] == [True, True, False]
 
 
+def test_the_last_page_may_be_empty(launch: Launch, ec2: Any, controls: Controls) -> None:
+    launch(MinCount=3, MaxCount=3)
+    controls.plan_pages("DescribeInstances", [3, 0])
+    pages = list(ec2.get_paginator("describe_instances").paginate())
+    assert [sum(len(r["Instances"]) for r in page["Reservations"]) for page in pages] == [3, 0]
+
+
 def test_a_large_fleet_over_planned_pages(ec2: Any, controls: Controls) -> None:
     ids = controls.populate(250, tags={"team": "research"})
     controls.plan_pages("DescribeInstances", [100, 0, 150])

@@ -13,7 +13,7 @@ from botocore.exceptions import ConnectionClosedError
 from lessor.sandbox.aws.controls import Controls
 from lessor.sandbox.aws.server import RunningSimulator
 
-from .conftest import ClientOf, error_of
+from .conftest import IMAGE_PARAMETER, ClientOf, error_of
 
 Launch = Callable[..., list[dict[str, Any]]]
 
@@ -30,6 +30,14 @@ def test_throttling_spares_other_actions(ec2: Any, controls: Controls) -> None:
     controls.throttle("Describe*", times=1)
     assert error_of(ec2.describe_volumes)[0] == "RequestLimitExceeded"
     assert ec2.describe_instances()["Reservations"] == []
+
+
+def test_other_services_throttle_in_their_own_words(client_of: ClientOf, controls: Controls) -> None:
+    controls.throttle("Get*", times=2)
+    ssm, quotas = client_of("ssm"), client_of("service-quotas")
+    assert error_of(ssm.get_parameter, Name=IMAGE_PARAMETER) == ("ThrottlingException", 400)
+    asked = {"ServiceCode": "ec2", "QuotaCode": "L-417A185B"}
+    assert error_of(quotas.get_service_quota, **asked) == ("ThrottlingException", 400)
 
 
 def test_real_buckets_of_describe(ec2: Any, controls: Controls) -> None:
