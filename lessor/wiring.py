@@ -49,12 +49,13 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-async def connect_temporal() -> Client:
+async def connect_temporal(*, lazy: bool = True) -> Client:
     """A client by Temporal's own environment names; connects with the first call, so that nothing waits for it.
 
+    A worker needs one that is connected: `lazy=False`, which raises `RuntimeError` while Temporal cannot be reached.
     Raises `SettingsError` when TEMPORAL_* variables do not fit.
     """
-    return await Client.connect(**temporal_connect_config(), data_converter=pydantic_data_converter, lazy=True)
+    return await Client.connect(**temporal_connect_config(), data_converter=pydantic_data_converter, lazy=lazy)
 
 
 def open_parts(settings: Settings, config: Config) -> Parts:

@@ -23,6 +23,7 @@ from bot.notifier import SlackNotifier
 from bot.settings import slack_settings
 from bot.slack_client import SlackClient
 from lessor.config import ConfigError, load
+from lessor.leaving import leave
 from lessor.ports import LedgerUnavailableError
 from lessor.settings import Settings, SettingsError, read_settings
 from lessor.wiring import Parts, connect_temporal, judge, open_parts, utc_now
@@ -67,8 +68,8 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str]) -> None:
     loop = asyncio.get_running_loop()
     for signum in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signum, stop.set)
-    client = await connect_temporal()
-    if not await _reached(client, stop):
+    client = await _connected(stop)
+    if client is None:
         return
     with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as stack:
@@ -80,20 +81,19 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str]) -> None:
             log.info("worker-stopping")
 
 
-async def _reached(client: Client, stop: asyncio.Event) -> bool:
-    """Wait for Temporal with growing pauses, saying so once per try; false when told to stop meanwhile."""
+async def _connected(stop: asyncio.Event) -> Client | None:
+    """Wait for Temporal with growing pauses, saying so once per try; `None` when told to stop meanwhile."""
     pause = FIRST_WAIT
     while not stop.is_set():
         try:
-            await client.service_client.check_health()
-            return True
+            return await connect_temporal(lazy=False)
         except (RPCError, RuntimeError) as error:
             log.warning("temporal-unreachable", why=str(error)[:200], next_try_seconds=pause)
         try:
             await asyncio.wait_for(stop.wait(), pause)
         except TimeoutError:
             pause = min(pause * 2, LONGEST_WAIT)
-    return False
+    return None
 
 
 def _activities(settings: Settings, parts: Parts) -> Activities:
@@ -110,4 +110,4 @@ def _activities(settings: Settings, parts: Parts) -> Activities:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())
