@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from threading import RLock
+from threading import Lock
 from time import monotonic
 from typing import Any
 
@@ -53,7 +53,7 @@ class Database:
         self._writing = self.engine.execution_options(**{WRITES: True})
         # One statement is a transaction of its own: reads on PostgreSQL need not begin and end one.
         self._reading = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._lock = RLock()
+        self._lock = Lock()
 
     @property
     def name(self) -> str:
