@@ -165,7 +165,8 @@ def release(lease: Lease, by: str, now: datetime) -> Change:
     why = f"released by {by}"
     if lease.state is State.STOPPED:
         return deleting(lease, event, now, ending_reason=why)
-    return changed(lease, event, state=State.ENDING, ending_reason=why, ends_at=now, next_try=None)
+    ends_at = min(lease.ends_at or now, now)
+    return changed(lease, event, state=State.ENDING, ending_reason=why, ends_at=ends_at, next_try=None)
 
 
 def end(lease: Lease, now: datetime) -> Change:

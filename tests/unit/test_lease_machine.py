@@ -516,9 +516,8 @@ class LeaseMachine(RuleBasedStateMachine):
 
     @invariant()
     def an_end_is_never_beyond_the_longest_total(self) -> None:
-        if self.lease.ends_at and self.lease.last_end and self.lease.state is not State.DELETING:
-            assert self.lease.ends_at <= self.lease.last_end or self.lease.ending_reason.startswith("released")
-            assert self.lease.allowance >= timedelta()
+        if self.lease.ends_at and self.lease.last_end:
+            assert self.lease.ends_at <= self.lease.last_end
 
     @invariant()
     def billed_time_has_no_overlap_and_stops_with_the_resource(self) -> None:
@@ -541,7 +540,7 @@ class LeaseMachine(RuleBasedStateMachine):
 
 
 LeaseMachine.TestCase.settings = settings(
-    max_examples=300, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=200, stateful_step_count=50, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestLeaseMachine = LeaseMachine.TestCase
 

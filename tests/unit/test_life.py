@@ -223,6 +223,10 @@ def test_a_release_ends_it_now_without_a_warning() -> None:
     assert change.events == (Event("released", READY + HOUR, OWNER, {}),)
 
 
+def test_releasing_an_overdue_lease_does_not_move_its_end() -> None:
+    assert life.release(a_lease(), OWNER, ENDS + HOUR).lease.ends_at == ENDS
+
+
 def test_a_release_during_grace_deletes_at_once() -> None:
     change = life.release(a_lease(State.STOPPED), OWNER, ENDS + HOUR)
     lease = change.lease
