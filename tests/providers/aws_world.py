@@ -73,8 +73,9 @@ class World:
 
     def provider(self, **changes: Any) -> Ec2Provider:
         """A provider that knows nothing yet, as after a restart of the worker."""
-        settings: dict[str, Any] = {"clock": self.now, "sleep": self.sleep, "types": SharedTypes(CATALOGUE, self.now)}
-        return Ec2Provider(self.places, CATALOGUE, session_factory=shared_session, **(settings | changes))
+        settings: dict[str, Any] = {"session_factory": shared_session, "clock": self.now, "sleep": self.sleep}
+        settings["types"] = SharedTypes(CATALOGUE, self.now)
+        return Ec2Provider(self.places, CATALOGUE, **(settings | changes))
 
     def order(
         self,

@@ -41,6 +41,7 @@ AGAIN = frozenset(
         "BandwidthLimitExceeded",
         "DependencyViolation",
         "EC2ThrottledException",
+        "IncorrectInstanceState",
         "IncorrectState",
         "InternalError",
         "InternalFailure",
@@ -84,6 +85,7 @@ ACCESS = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperat
 MISSING = frozenset(
     {
         "InvalidAllocationID.NotFound",
+        "InvalidAssociationID.NotFound",
         "InvalidInstanceID.NotFound",
         "InvalidNetworkInterfaceID.NotFound",
         "InvalidSnapshot.NotFound",
@@ -91,7 +93,7 @@ MISSING = frozenset(
         "InvalidVolume.NotFound",
     }
 )
-"""Not there, or not there yet: which of the two is for the caller to know (C07, C08)."""
+"""Not there, or not there yet: which of the two is for a later look to tell (C07, C08)."""
 
 
 @contextmanager
@@ -142,6 +144,8 @@ def _from_answer(error: ClientError, doing: str, tried: str) -> ProviderError:
         return NoCapacityError(f"no capacity for {tried or doing} now ({code}): {said}", (tried or doing,), code)
     if code in CLOCK:
         return RetryableError(_clock(doing, code), code)
+    if code in MISSING:
+        return RetryableError(f"EC2 does not know of it while {doing} ({code}): {said} It is looked for again", code)
     if code in AGAIN or "throttl" in code.lower() or status >= 500 or status == 429:
         return RetryableError(
             f"AWS asked to come back later while {doing} ({code}): {said} Nothing is concluded from that; "

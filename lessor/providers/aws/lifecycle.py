@@ -11,7 +11,7 @@ from lessor.domain.resource import Resource
 from lessor.ports import Heartbeat, PermanentError, RetryableError
 from lessor.providers.aws import inventory, seen, tags
 from lessor.providers.aws.errors import sorted_errors
-from lessor.providers.aws.ownership import group_of
+from lessor.providers.aws.ownership import group_of, launched_for
 from lessor.providers.aws.site import Site
 from lessor.providers.aws.waiting import Waits
 
@@ -102,8 +102,9 @@ class Lifecycle:
         return [settled.get(machine["InstanceId"], machine) for machine in machines]
 
     def _machines(self, sites: Sequence[Site], lease_id: str) -> list[tuple[Site, list[Item]]]:
-        """Machines with the lease's tag by site; terminated ones only where nothing else is left."""
+        """Machines that were launched for the lease by site; terminated ones only where nothing else is left."""
         found = [(site, inventory.machines_of(site, lease_id)) for site in sites]
+        found = [(site, [m for m in machines if launched_for(m, lease_id)]) for site, machines in found]
         if any(machine["State"]["Name"] not in ENDED for _, machines in found for machine in machines):
             found = [(site, [m for m in machines if m["State"]["Name"] not in ENDED]) for site, machines in found]
         found = [(site, machines) for site, machines in found if machines]

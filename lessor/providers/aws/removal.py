@@ -146,14 +146,10 @@ class _Step:
         try:
             with sorted_errors(what):
                 call()
-        except PermanentError as error:
-            if error.code in MISSING:
-                return True
-            self.problems.append(_protected(what, error) if error.code == PROTECTED else error)
-            return False
         except ProviderError as error:
-            self.problems.append(error)
-            return False
+            if error.code not in MISSING:
+                self.problems.append(_protected(what, error) if error.code == PROTECTED else error)
+            return error.code in MISSING
         return True
 
     def _not_ours(self, what: str, proof: Proof, detail: str = "") -> bool:
@@ -175,7 +171,7 @@ class _Step:
         )
 
 
-def _protected(what: str, error: PermanentError) -> PermanentError:
+def _protected(what: str, error: ProviderError) -> PermanentError:
     return PermanentError(
         f"{what} was refused because termination protection is on; nothing was forced. Somebody who may has to "
         "switch the protection off, then it goes on by itself",

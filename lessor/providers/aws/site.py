@@ -39,7 +39,8 @@ class Site:
 
     def read(self, operation: str, key: str, **arguments: Any) -> list[dict[str, Any]]:
         """Every item of every page; an empty page with a next token is read on. Raises if any page is missing."""
-        size = 0 if any(name.endswith("Ids") for name in arguments) else PAGE_SIZES.get(operation, 1000)
+        named = any(name.endswith("Ids") and name != "OwnerIds" for name in arguments)
+        size = 0 if named else PAGE_SIZES.get(operation, 1000)
         with sorted_errors(f"reading {key} in {self.region}"):
             if not self.ec2.can_paginate(operation):
                 return list(getattr(self.ec2, operation)(**arguments)[key])

@@ -108,7 +108,7 @@ def _end(site: Site, ids: list[str], heartbeat: Heartbeat) -> None:
         try:
             with sorted_errors(f"ending {instance_id}"):
                 site.ec2.terminate_instances(InstanceIds=[instance_id])
-        except PermanentError as error:
+        except RetryableError as error:
             if error.code not in MISSING:
                 raise
 
