@@ -35,6 +35,10 @@ class People:
         hint = "choose the person from the list that Slack offers while you type @"
         raise Refused("no-person", f"{who} called '{word.strip()[:40]}'; {hint}")
 
+    def forget(self) -> None:
+        """Read the members anew from now on."""
+        self._read_at = float("-inf")
+
     async def _everybody(self) -> list[dict[str, Any]]:
         if self._now() - self._read_at < _KEPT_SECONDS:
             return self._members

@@ -22,6 +22,7 @@ from bot.desk import Desk
 from bot.directory import SlackDirectory
 from bot.installation import introduce
 from bot.notifier import SlackNotifier
+from bot.people import People
 from bot.settings import SlackSettings
 from bot.slack_client import SlackClient
 from lessor.contracts import Act, Answer, Delivery, Notice, Verb
@@ -249,6 +250,14 @@ class World:
         self.engine.tell(lease.id, Notice.WARNING, before)
         await self.settled()
         return self.engine.told[-1][2]
+
+    @property
+    def people(self) -> People:
+        """Whom a typed name means, asked anew."""
+        return self._people
+
+    def __post_init__(self) -> None:
+        self._people = People(self.client)
 
     def only_lease(self) -> Lease:
         (lease,) = self.engine.leases.values()
