@@ -106,6 +106,15 @@ def test_other_apis_are_denied(ec2: Any, client_of: ClientOf, controls: Controls
     assert error_of(client_of("iam").list_users) == ("AccessDenied", 403)
 
 
+def test_a_marked_group_may_be_created_but_never_opened(ec2: Any) -> None:
+    vpc = ec2.describe_vpcs()["Vpcs"][0]["VpcId"]
+    marks = [{"ResourceType": "security-group", "Tags": tag_list({"lessor:managed-by": "lessor"})}]
+    group = ec2.create_security_group(GroupName="closed", Description="closed", VpcId=vpc, TagSpecifications=marks)
+    assert ec2.describe_security_groups(GroupIds=[group["GroupId"]])["SecurityGroups"][0]["IpPermissions"] == []
+    rule = {"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}
+    assert error_of(ec2.authorize_security_group_ingress, GroupId=group["GroupId"], IpPermissions=[rule]) == DENIED
+
+
 def test_what_is_not_there_is_not_found_rather_than_denied(ec2: Any) -> None:
     unknown = "i-0123456789abcdef0"
     assert error_of(ec2.terminate_instances, InstanceIds=[unknown]) == ("InvalidInstanceID.NotFound", 400)
