@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from temporalio import workflow
+from temporalio.exceptions import FailureError
 from temporalio.workflow import ActivityCancellationType, ActivityHandle
 
 with workflow.unsafe.imports_passed_through():
@@ -169,6 +170,18 @@ async def notify(wanted: NotifyInput) -> Delivery:
         retry_policy=contracts.RETRY_MESSAGE,
         summary=f"tell people: {wanted.notice.value}",
     )
+
+
+def reason(error: FailureError) -> str:
+    """What a person reads of a failed activity: the innermost message, without types.
+
+    A local activity's failure comes bare, a remote one's as the cause of an `ActivityError`.
+    """
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    message = cause.message if isinstance(cause, FailureError) else str(cause)
+    return message[:1_000]
 
 
 def _ref(lease: Lease) -> LeaseRef:

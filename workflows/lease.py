@@ -3,7 +3,7 @@
 import asyncio
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import ApplicationError, FailureError
 
 from workflows import calls
 from workflows.book import Book, Courier
@@ -149,8 +149,8 @@ class LeaseWorkflow:
         """The approval once the team's quota is taken; judged again after the wait, since time has passed."""
         try:
             await calls.reserve(self._book.lease)
-        except ActivityError as error:
-            raise Refused("quota", str(error.cause)) from error
+        except FailureError as error:
+            raise Refused("quota", calls.reason(error)) from error
         try:
             return transition(self._book.lease, act, person, workflow.now())
         except Refused:

@@ -3,7 +3,7 @@
 import asyncio
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 from temporalio.workflow import ActivityHandle
 
 from workflows import calls
@@ -71,9 +71,9 @@ class Life:
     async def _assess(self) -> None:
         try:
             found = await calls.assess(self.lease)
-        except ActivityError as error:
+        except FailureError as error:
             if self.lease.state is State.REQUESTED:
-                self._book.apply(transitions.deny_by_policy(self.lease, _reason(error), workflow.now()))
+                self._book.apply(transitions.deny_by_policy(self.lease, calls.reason(error), workflow.now()))
             return
         if self.lease.state is not State.REQUESTED:
             return
@@ -85,9 +85,9 @@ class Life:
     async def _reserve_or_deny(self) -> None:
         try:
             await calls.reserve(self.lease)
-        except ActivityError as error:
+        except FailureError as error:
             if self.lease.state is State.APPROVED:
-                self._book.apply(transitions.deny_by_policy(self.lease, _reason(error), workflow.now()))
+                self._book.apply(transitions.deny_by_policy(self.lease, calls.reason(error), workflow.now()))
 
     async def _await_decision(self) -> None:
         due = await self._sleep()
@@ -108,7 +108,7 @@ class Life:
             return
         try:
             made = await attempt
-        except ActivityError as error:
+        except FailureError as error:
             self._provisioning_failed(error)
             return
         self._ready(made)
@@ -121,7 +121,7 @@ class Life:
         attempt.cancel()
         try:
             made = await attempt
-        except ActivityError as error:
+        except FailureError as error:
             workflow.logger.info("provisioning of %s was given up: %s", self.lease.id, error.cause or error)
             return
         if self.cancelled:
@@ -129,13 +129,13 @@ class Life:
         now = workflow.now()
         self._book.apply(life.launched_late(self.lease, made.resources, made.launched_at, made.hourly, now))
 
-    def _provisioning_failed(self, error: ActivityError) -> None:
-        now, cause = workflow.now(), error.cause
+    def _provisioning_failed(self, error: FailureError) -> None:
+        now, cause = workflow.now(), error.cause or error
         if isinstance(cause, ApplicationError) and cause.type == ErrorType.NO_CAPACITY:
             tried = tuple(str(word) for word in cause.details[0]) if cause.details else ()
             self._book.apply(life.wait_for_capacity(self.lease, tried, now))
         else:
-            self._book.apply(life.fail(self.lease, _reason(error), now))
+            self._book.apply(life.fail(self.lease, calls.reason(error), now))
 
     def _ready(self, made: Provisioned) -> None:
         self._book.apply(
@@ -157,9 +157,9 @@ class Life:
         try:
             await calls.reserve(self.lease)
             started_at = await calls.start(self.lease)
-        except ActivityError as error:
+        except FailureError as error:
             if self.lease.state is State.PROVISIONING:
-                self._book.apply(life.restore_failed(self.lease, _reason(error), workflow.now()))
+                self._book.apply(life.restore_failed(self.lease, calls.reason(error), workflow.now()))
                 await calls.give_back(self.lease)
             return
         if self.lease.state is State.PROVISIONING:
@@ -206,8 +206,8 @@ class Life:
             return
         try:
             stopped_at = await calls.stop(self.lease)
-        except ActivityError as error:
-            await self._stop_failed(_reason(error))
+        except FailureError as error:
+            await self._stop_failed(calls.reason(error))
             return
         if self.lease.state is State.ENDING:
             self._book.apply(life.stopped(self.lease, stopped_at, workflow.now()))
@@ -228,8 +228,8 @@ class Life:
     async def _look_or_unknown(self) -> Sighting:
         try:
             return await calls.look(self.lease)
-        except ActivityError as error:
-            return Sighting((), workflow.now(), complete=False, problem=_reason(error))
+        except FailureError as error:
+            return Sighting((), workflow.now(), complete=False, problem=calls.reason(error))
 
     async def _grace(self) -> None:
         due = await self._sleep()
@@ -242,8 +242,8 @@ class Life:
             return
         try:
             sighting = await calls.take_down(self.lease)
-        except ActivityError as error:
-            sighting = Sighting((), workflow.now(), complete=False, problem=_reason(error))
+        except FailureError as error:
+            sighting = Sighting((), workflow.now(), complete=False, problem=calls.reason(error))
         self._book.apply(life.looked(self.lease, sighting, workflow.now()))
 
     async def _cancel(self) -> None:
@@ -305,16 +305,7 @@ class Life:
     async def _set_end(self, ends_at: datetime) -> None:
         try:
             await calls.set_end(self.lease, ends_at)
-        except ActivityError as error:
+        except FailureError as error:
             if not is_cancelled_exception(error):
-                self._book.apply(life.end_unwritten(self.lease, _reason(error), workflow.now()))
+                self._book.apply(life.end_unwritten(self.lease, calls.reason(error), workflow.now()))
                 await self._book.flush()
-
-
-def _reason(error: ActivityError) -> str:
-    """What a person reads of a failed activity: the innermost message, without types."""
-    cause: BaseException = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
-    message = getattr(cause, "message", None) or str(cause)
-    return str(message)[:1_000]

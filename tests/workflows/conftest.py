@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest_asyncio
+import pytest
 from temporalio import activity
 from temporalio.client import WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
@@ -41,6 +42,7 @@ ASK_THE_LEAD = Decision(Outcome.REQUIRE, (Reason("default", "no rule speaks of i
 PLACE = Place("aws", "research", "us-east-1")
 
 Handle = WorkflowHandle[Any, LeaseOutcome]
+NUMBERS = itertools.count(1)
 
 
 def activity_time() -> datetime:
@@ -60,7 +62,7 @@ class World:
     terms: Terms = field(default_factory=Terms)
     made: int = 0
     quotas: tuple[Quota, ...] = (Quota("research", 16),)
-    acts: int = field(default=0)
+    acts: int = 0
 
     async def ask(self, **changes: object) -> Handle:
         """Start a lease workflow for eight hours of one A10G, with `changes` to the request."""
@@ -75,14 +77,15 @@ class World:
             duration=timedelta(hours=8),
             interaction=f"click-{self.made}",
         )
-        lease_id = f"gpu-test{id(self) % 10_000:04d}{self.made}"
-        return await self.env.client.start_workflow(
+        lease_id = f"gpu-{next(NUMBERS):08d}"
+        handle: Handle = await self.env.client.start_workflow(
             contracts.LEASE_WORKFLOW,
             LeaseInput(lease_id, request=replace(request, **changes), terms=self.terms),  # type: ignore[arg-type]
             id=lease_id,
             task_queue=contracts.TASK_QUEUE,
             result_type=LeaseOutcome,
         )
+        return handle
 
     async def act(self, handle: Handle, verb: Verb, by: Person, **details: object) -> Answer:
         self.acts += 1
@@ -121,13 +124,13 @@ class World:
         return [stored.event.type for stored in self.ledger.events(handle.id)]
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest.fixture
 async def server() -> AsyncIterator[WorkflowEnvironment]:
     async with time_skipping() as env:
         yield env
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def world(server: WorkflowEnvironment) -> AsyncIterator[World]:
     ledger = open_ledger("sqlite://")
     made = World(server, ledger, FakeCloud(activity_time), FakeNotifier())

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
-
 from lessor.contracts import Verb
 from lessor.domain.lease import State
 from tests.workflows.conftest import MANAGER, REQUESTER, World
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_a_lease_lives_from_request_to_proven_deletion(world: World) -> None:

@@ -1,0 +1,96 @@
+"""What an operator, a deploy or a long life may do to a lease: nothing is lost and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from datetime import timedelta
+
+import pytest
+
+from lessor.contracts import Act, Answer, Verb
+from lessor.domain.lease import State
+from tests.workflows.conftest import MANAGER, REQUESTER, World
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_a_cancel_at_any_point_leaves_nothing(world: World, seed: int) -> None:
+    draw = random.Random(seed)
+    handle = await world.ask()
+    steps = draw.randrange(0, 40)
+    approved = False
+    for _ in range(steps):
+        await asyncio.sleep(0.002)
+        if not approved and (await world.lease(handle)).state is State.AWAITING_APPROVAL:
+            approved = (await world.act(handle, Verb.APPROVE, MANAGER)).ok
+    await handle.cancel()
+    await handle.cancel()
+    outcome = await handle.result()
+    assert outcome.state in ("withdrawn", "closed")
+    assert world.cloud.alive(handle.id) == []
+    assert world.ledger.held("research") == ()
+    assert world.events(handle).count("cancelled") >= 1
+
+
+async def test_withdrawing_during_provisioning_undoes_what_was_created(world: World) -> None:
+    reached, go = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        reached.set()
+        assert go.wait(10)
+
+    world.cloud.before["await_usable"] = wait
+    handle = await world.ask()
+    await world.until(handle, State.AWAITING_APPROVAL)
+    await world.act(handle, Verb.APPROVE, MANAGER)
+    await asyncio.to_thread(reached.wait, 10)
+    assert len(world.cloud.alive(handle.id)) == 1
+    assert (await world.act(handle, Verb.WITHDRAW, REQUESTER)).ok
+    go.set()
+    outcome = await handle.result()
+    assert outcome.state == "withdrawn"
+    assert world.cloud.alive(handle.id) == []
+    assert len(world.cloud.machines) == 1
+    assert world.ledger.held("research") == ()
+
+
+async def test_many_acts_at_once_are_all_answered(world: World) -> None:
+    handle = await world.active()
+    ends_at = (await world.lease(handle)).ends_at
+
+    async def extend(number: int) -> Answer:
+        act = Act(f"many-{number}", Verb.EXTEND, REQUESTER.id, until=ends_at + timedelta(minutes=number + 1))
+        return await handle.execute_update("extend", act, id=act.id, result_type=Answer)
+
+    for start in range(0, 24, 8):
+        answers = await asyncio.gather(*(extend(n) for n in range(start, start + 8)))
+        assert all(a.code in ("extend", "end-not-later") for a in answers)
+    assert (await world.lease(handle)).ends_at == ends_at + timedelta(minutes=24)
+
+
+async def test_a_long_life_continues_as_new_and_loses_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    handle = await world.active()
+    first = await handle.describe()
+    lease = await world.lease(handle)
+    for number in range(1, 1_520):
+        act = Act(f"keep-{number}", Verb.KEEP, REQUESTER.id)
+        await handle.signal("act", act)
+        if number % 100 == 0:
+            await world.when(handle, lambda _: True, "still alive")
+    again = Act("keep-7", Verb.KEEP, REQUESTER.id)
+    latest = world.env.client.get_workflow_handle_for(  # type: ignore[var-annotated]
+        "LeaseWorkflow",
+        handle.id,  # type: ignore[arg-type]
+    )
+    await world.when(latest, lambda _: True, "still alive")
+    for _ in range(500):
+        if (await latest.describe()).run_id != first.run_id:
+            break
+        await asyncio.sleep(0.01)
+    assert (await latest.describe()).run_id != first.run_id
+    kept = world.events(handle).count("kept")
+    await latest.signal("act", again)
+    later = await world.lease(latest)
+    assert (later.state, later.ends_at, later.resources) == (State.ACTIVE, lease.ends_at, lease.resources)
+    assert world.events(handle).count("kept") in (kept, 1_519)
