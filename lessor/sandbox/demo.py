@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from lessor.sandbox import up
+from lessor.sandbox.aws.client import SimulatorClient
 from lessor.sandbox.children import CRASHED, Child, ChildFailedError, Happening
 from lessor.sandbox.datadir import DataDirectoryError, claimed
 from lessor.sandbox.demo_evidence import Evidence, opened
@@ -31,6 +32,8 @@ from lessor.sandbox.supervisor import Supervisor
 
 POLICY = "demo.yaml"
 EXIT_INTERRUPTED = 130
+AWS_DELAYS = {"pending": 1.5, "stopping": 1.5, "shutting_down": 1.5}
+"""Seconds that a machine takes to start, to stop and to go: long enough to be seen."""
 
 Cast = Callable[[Sandbox], tuple[Child, ...]]
 Steps = Callable[[SandboxClient, Evidence], tuple[Step, ...]]
@@ -93,6 +96,7 @@ async def _play(stage: _Stage, supervisor: Supervisor) -> int:
 
 async def _story(stage: _Stage) -> None:
     stage.told.print(f"Ready after {time.monotonic() - stage.began:.0f} s. Days are seconds from here on.")
+    SimulatorClient(stage.sandbox.aws_url).switch("set_delays", **AWS_DELAYS)
     async with SandboxClient(stage.sandbox.slack_url) as slack, opened(stage.sandbox) as evidence:
         with showing(stage.performance, stage.told) as view:
             await perform(stage.steps(slack, evidence), stage.performance, view)

@@ -19,8 +19,8 @@ from lessor.sandbox.slack import SandboxClient, Somebody, action_ids, visible_te
 
 Json = dict[str, Any]
 
-LENGTH = "20s"
-EXTENSION = "20s"
+LENGTH = "18s"
+EXTENSION = "8s"
 PURPOSE = "Fine-tune the speech model on the new recordings"
 REASON = "The budget of this quarter is spent; ask again in January"
 EVER = 600.0
@@ -54,7 +54,7 @@ class Story:
         )
 
     async def _ask(self) -> str:
-        self.lease_id = await self._request(PURPOSE, LENGTH)
+        self.lease_id = await self.request(PURPOSE, LENGTH, "L4", 1)
         return f"requester asked for 1 x L4 in a form of /gpu request: {self.lease_id}"
 
     async def _policy(self) -> str:
@@ -88,7 +88,7 @@ class Story:
         return f"{instance['id']} runs in {instance['zone']}; requester was told how to get in"
 
     async def _deny(self) -> str:
-        self.denied_id = await self._request("One more, just in case", LENGTH)
+        self.denied_id = await self.request("Four more, just in case", LENGTH, "A10G", 4)
         card = await self._card(self._manager, self.denied_id)
         await self._manager.click(card, Do.DENY)
         form = await self._manager.wait_for_view(lambda view: bool(_inputs(view)), timeout=EVER)
@@ -156,17 +156,18 @@ class Story:
         length = await self._evidence.history_length(self.lease_id)
         return f"the ledger's chain of {report.events} events is whole; {length} events in Temporal's history"
 
-    async def _request(self, purpose: str, length: str) -> str:
+    async def request(self, purpose: str, length: str, model: str, count: int) -> str:
+        """Ask in the form as the requester; the id of the lease that waits for a decision now."""
         known = {self.lease_id, self.denied_id}
         await self._requester.command("/gpu", "request")
         form = await self._requester.wait_for_view(lambda view: "wish-purpose" in _inputs(view), timeout=EVER)
-        wish = {"wish-team": "research", "wish-model": "L4", "wish-count": "1", "wish-place": "aws-us"}
+        wish = {"wish-team": "research", "wish-model": model, "wish-count": str(count), "wish-place": "aws-us"}
         await self._submit(self._requester, form, {**wish, "wish-end": length, "wish-purpose": purpose})
         waiting = await self._requester.wait_for_message(
-            lambda told: Do.WITHDRAW.value in action_ids(told) and _lease_of(told, Do.WITHDRAW) not in known,
+            lambda told: Do.WITHDRAW.value in action_ids(told) and lease_of(told, Do.WITHDRAW) not in known,
             timeout=EVER,
         )
-        return _lease_of(waiting, Do.WITHDRAW)
+        return lease_of(waiting, Do.WITHDRAW)
 
     async def _submit(self, person: Somebody, form: Json, values: Json) -> None:
         answer = await person.submit_view(values, form)
@@ -174,14 +175,14 @@ class Story:
             raise StepFailedError(f"the form was refused: {answer['errors'] or answer.get('error')}")
 
     async def _card(self, person: Somebody, lease_id: str) -> Json:
-        return await person.wait_for_message(lambda told: _lease_of(told, Do.APPROVE) == lease_id, timeout=EVER)
+        return await person.wait_for_message(lambda told: lease_of(told, Do.APPROVE) == lease_id, timeout=EVER)
 
     def _decided_card(self, lease_id: str) -> Any:
         return lambda told: lease_id in visible_text(told) and Do.APPROVE.value not in action_ids(told)
 
     async def _warning(self) -> Json:
         return await self._requester.wait_for_message(
-            lambda told: _lease_of(told, Do.KEEP) == self.lease_id, timeout=EVER
+            lambda told: lease_of(told, Do.KEEP) == self.lease_id, timeout=EVER
         )
 
 
@@ -195,7 +196,7 @@ def _inputs(view: Json) -> list[str]:
     return [block["element"]["action_id"] for block in view.get("blocks", ()) if block["type"] == "input"]
 
 
-def _lease_of(message: Json, action: Do) -> str:
+def lease_of(message: Json, action: Do) -> str:
     """The lease id that the message's button of this action carries; empty when it has none."""
     for block in message.get("blocks", ()):
         for element in block.get("elements", ()) if block["type"] == "actions" else ():
