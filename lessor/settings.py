@@ -73,6 +73,8 @@ class Settings(BaseSettings):
     lessor_config: Path = Path("lessor.yaml")
     lessor_data: Path = Path(".lessor")
     lessor_database_url: Annotated[SecretStr, AfterValidator(_database)] | None = None
+    lessor_templates: Path | None = None
+    """A folder of the organisation's own templates, laid out like `templates/`; they win over the shipped ones."""
     lessor_user: str = Field(default="", max_length=120)
 
     @property

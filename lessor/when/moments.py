@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
-from lessor.when.clock import Clock, zone_of
+from lessor.when.clock import Clock, zone_name, zone_of
 from lessor.when.days import take_day
 from lessor.when.end import Doubt
 
@@ -15,7 +15,14 @@ TWELVE = re.compile(r"(\d{1,2})\s?(am|pm|a\.m\.?|p\.m\.?)(?![a-z])")
 OFFSET = re.compile(r"(?:utc|gmt)?([+\-−])(\d{1,2}):?(\d{2})?$")
 AREA = re.compile(r"[a-z_]+(?:/[a-z0-9_+\-]+)+$")
 GLUED = re.compile(r"(?<=\d)(?:z|[+\-−]\d{2}:?\d{2})$")
-LETTERS = re.compile(r"[a-z]{2,5}$")
+LETTERS = frozenset(
+    re.findall(
+        r"\w+",
+        "acdt acst adt aedt aest akdt akst art ast awst brt bst cat cdt cest cet cst eat edt eest eet est gst hkt hst ist "
+        "jst kst mdt msk mst ndt nst nzdt nzst pdt pkt pst pht sast sgt wat west wet wib",
+    )
+)
+"""Abbreviations that people write after a time; those of the person's own zone are added."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class Moment:
 
 def parse_moment(text: str, clock: Clock) -> Moment | None:
     """The moment that `text` (lower case, single spaces) says; `None` if it is none. Raises `Doubt`."""
-    body, zone, spoken = _zone(text)
+    body, zone, spoken = _zone(text, _own_letters(clock))
     said = text[len(body) :]
     try:
         return _moment(body, clock.moved(zone) if zone else clock, spoken, said)
@@ -64,7 +71,7 @@ def _midnight_after(day: date) -> datetime:
     return datetime.combine(day + timedelta(days=1), time())
 
 
-def _zone(text: str) -> tuple[str, tzinfo | None, str]:
+def _zone(text: str, own: frozenset[str]) -> tuple[str, tzinfo | None, str]:
     """`text` without a zone at its end, the zone, and an abbreviation that only the date can tell."""
     glued = GLUED.search(text)
     if glued and ":" in text[: glued.start()]:
@@ -79,17 +86,15 @@ def _zone(text: str) -> tuple[str, tzinfo | None, str]:
     named = _fixed(offset) if offset else zone_of(last) if AREA.match(last) else None
     if named:
         return head, named, ""
-    if LETTERS.match(last) and TIME.search(head) and last not in ("am", "pm") and not _is_day(last):
+    if TIME.search(head) and last in LETTERS | own:
         return head, None, last
     return text, None, ""
 
 
-def _is_day(word: str) -> bool:
-    probe = Clock(datetime(2026, 1, 7, tzinfo=UTC), UTC)
-    try:
-        return take_day(word, probe)[0] is not None
-    except Doubt:
-        return True
+def _own_letters(clock: Clock) -> frozenset[str]:
+    """The abbreviations that the clock's zone has within a year."""
+    months = (clock.now + timedelta(days=30 * month) for month in range(13))
+    return frozenset(zone_name(at.astimezone(clock.zone)).casefold() for at in months)
 
 
 def _fixed(offset: re.Match[str]) -> tzinfo:

@@ -16,6 +16,7 @@ from lessor.when.spans import Span, parse_span
 LONGEST_TEXT = 100
 PREFIX = re.compile(r"(in|for|until|till|til|through|on|at)\s")
 FOR_SPANS = ("in", "for")
+UNRANGED = ("end-unclear", "end-unknown")
 EXPLICIT = re.compile(r"(\b(utc|gmt)|\dz|[+\-]\d\d?(:?\d\d)?|/[a-z_]+)$")
 MARKS = "`*_.,;!\"'“”‘’ "
 FARTHEST = timedelta(days=3_660)
@@ -29,18 +30,32 @@ def parse_end(
     """The end that `text` means to somebody in `zone` (an IANA name) at `now`.
 
     Days and months count from `base` (the present end, when a lease is extended) or from `now`. With `limits` the end
-    has to lie within them. Raises `UnclearEndError`, a `Refused`, for anything that is not clear, past or too far.
+    has to lie within them. Raises `UnclearEndError`, a `Refused`: end-unknown (speaks of no end at all), end-unclear,
+    end-past, end-too-early, end-too-far.
     """
     aware("now", now)
     try:
         return _parsed(text, now, zone, base, limits)
-    except Doubt as doubt:
+    except Doubt as found:
+        known = speaks_of_an_end(text, now, zone, base)
+        doubt = found if known or not found.proposals else Doubt("is not understood", code="end-unknown")
         offered = [*doubt.proposals, *_examples(limits)]
         accepted = [one for one in dict.fromkeys(offered) if _accepted(one, now, zone, base, limits)]
         meant = [one for one in accepted if one in doubt.proposals]
         proposals = tuple(meant or accepted)[:3]
-        why = str(doubt) if doubt.code == "end-unclear" else f"{doubt}{_allowed(limits)}"
+        why = str(doubt) if doubt.code in UNRANGED else f"{doubt}{_allowed(limits)}"
         raise UnclearEndError(doubt.code, _message(text, why, proposals, meant=bool(meant)), proposals) from None
+
+
+def speaks_of_an_end(text: str, now: datetime, zone: str, base: datetime | None = None) -> bool:
+    """Whether `text` is an end at all, allowed or not: cheaper than `parse_end`, which looks for proposals too."""
+    try:
+        _parsed(text, now, zone, base, None)
+    except Doubt as doubt:
+        if doubt.proposals and doubt.code == "end-unclear":
+            return any(speaks_of_an_end(one, now, zone, base) for one in doubt.proposals)
+        return doubt.code != "end-unknown"
+    return True
 
 
 def _parsed(text: str, now: datetime, zone: str, base: datetime | None, limits: Limits | None) -> End:
@@ -73,7 +88,7 @@ def _understood(text: str, now: datetime, zone: str, base: datetime) -> End:
         return _span_end(span, Clock(base, known or UTC), zone, known=bool(known))
     moment = parse_moment(body, Clock(now, known or UTC))
     if moment is None:
-        raise Doubt("is not understood")
+        raise Doubt("is not understood", code="end-unknown")
     if word in FOR_SPANS:
         raise Doubt(f"has a point in time after '{word}'", body)
     if not known and not EXPLICIT.search(body):

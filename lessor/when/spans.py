@@ -21,6 +21,7 @@ UNITS = {
     "y": ("y", "yr", "yrs", "year", "years"),
 }
 UNIT = {word: unit for unit, all_words in UNITS.items() for word in all_words}
+ORDER = tuple(UNITS)
 NUMBERS = dict(
     zip(
         ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -72,13 +73,17 @@ def parse_span(text: str) -> Span | None:
 
 
 def _sum(text: str) -> Span | None:
-    position, months, days, elapsed = 0, 0, 0, timedelta()
+    """Units come once each, the large ones first: `8h 3d` is two lengths and not their sum."""
+    position, months, days, elapsed, smallest = 0, 0, 0, timedelta(), len(ORDER)
     while position < len(text) or not position:
         match = PART.match(text, position)
         if not match:
             return None
         number = Decimal(match[1]) if match[1] else Decimal(NUMBERS[match[2]])
         unit = UNIT[match[3]]
+        if ORDER.index(unit) >= smallest:
+            return None
+        smallest = ORDER.index(unit)
         if unit in ELAPSED:
             elapsed += timedelta(seconds=float(number * ELAPSED[unit]))
         else:

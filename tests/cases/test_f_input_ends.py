@@ -40,7 +40,7 @@ def refusal(text: str, now: datetime, zone: str, limits: Limits | None = LIMITS)
         ("-3h", "end-past", "is negative"),
         ("9999h", "end-too-far", "is 416 d 15 h away"),
         ("99999999 days", "end-too-far", "is too far away"),
-        ("999999999999999999999h", "end-unclear", None),
+        ("999999999999999999999h", "end-unknown", None),
         ("5 min", "end-too-early", "is only 5 min away"),
     ],
 )

@@ -1,0 +1,103 @@
+"""What a typed request says so far, what it does not say, and what in it cannot be right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lessor.domain.errors import FieldError, Invalid
+from lessor.domain.request import Limits, Market, Need, Place, Request, Workload
+from lessor.when import End
+
+
+class OfferedTeam(Protocol):
+    @property
+    def key(self) -> str: ...
+
+
+class OfferedPlace(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def regions(self) -> tuple[str, ...]: ...
+
+    @property
+    def zones(self) -> tuple[str, ...]: ...
+
+
+class Offered(Protocol):
+    """What the person can choose from; the gateway's `Choices` is one."""
+
+    @property
+    def teams(self) -> Sequence[OfferedTeam]: ...
+
+    @property
+    def places(self) -> Sequence[OfferedPlace]: ...
+
+    @property
+    def limits(self) -> Limits: ...
+
+
+@dataclass(frozen=True)
+class Draft:
+    """`end_text` is the end as it was written, also when it is refused, so that a form can show it again.
+
+    `missing` and `problems` name fields as `FieldError` does: need, count, end, team, workload, purpose, market, place,
+    disk_gib, tags.
+    """
+
+    need: Need | None = None
+    end: End | None = None
+    end_text: str = ""
+    team: str = ""
+    workload: Workload | None = None
+    purpose: str = ""
+    market: Market = Market.ON_DEMAND
+    place: Place | None = None
+    disk_gib: int = 200
+    snapshot: bool = False
+    cost_center: str = ""
+    tags: dict[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    problems: tuple[FieldError, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return not self.missing and not self.problems
+
+    def request(self, requester: str, interaction: str) -> Request:
+        """The request that was typed. Raises `Invalid` with what is missing or wrong."""
+        errors = (*self.problems, *(FieldError(name, MISSING[name]) for name in self.missing))
+        if errors or not (self.need and self.end and self.workload and self.place):
+            raise Invalid(errors)
+        return Request(
+            requester=requester,
+            team=self.team,
+            purpose=self.purpose,
+            workload=self.workload,
+            need=self.need,
+            place=self.place,
+            market=self.market,
+            duration=self.end.duration,
+            until=self.end.until,
+            snapshot=self.snapshot,
+            disk_gib=self.disk_gib,
+            cost_center=self.cost_center,
+            interaction=interaction,
+            tags=self.tags,
+        )
+
+
+MISSING = {
+    "need": "say which GPUs, such as 2 x a100 80gb or g5.xlarge",
+    "end": "say until when, such as 8h, friday 18:00 or 2026-12-24",
+    "team": "say for which team, such as team:research",
+    "workload": f"say what for: {', '.join(kind.value for kind in Workload)}",
+    "purpose": 'say why, such as "fine-tune the ranking model"',
+    "place": "say where, such as in research-us",
+}

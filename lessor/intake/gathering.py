@@ -1,0 +1,202 @@
+"""Collects what a typed request says, and what in it contradicts itself or is not offered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lessor.domain.errors import FieldError
+from lessor.domain.request import Market, Place, Workload
+from lessor.intake.draft import Draft, Offered, OfferedPlace
+from lessor.intake.needs import Canonical, Said, read_need
+from lessor.intake.wording import MARKETS, NO, WORKLOADS, YES, listed, squeezed
+from lessor.when import End, UnclearEndError, parse_end
+
+DEFAULT_DISK = 200
+
+
+@dataclass
+class Gathering:
+    """Everything said once; saying something else of the same thing is a problem, and the first stays."""
+
+    zone: str
+    now: datetime
+    offered: Offered
+    canonical: Canonical
+    said: Said = field(default_factory=Said)
+    end: End | None = None
+    end_text: str = ""
+    single: dict[str, str] = field(default_factory=dict)
+    where: Place | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    problems: list[FieldError] = field(default_factory=list)
+
+    def draft(self) -> Draft:
+        """What was said, with the only choice filled in where there is only one."""
+        teams = [team.key for team in self.offered.teams]
+        team = self.single.get("team") or (teams[0] if len(teams) == 1 else "")
+        place = self.where or (place_of(self.offered.places[0]) if len(self.offered.places) == 1 else None)
+        workload = self.single.get("workload")
+        purpose = " ".join(self.words).strip(" ,;")
+        present: dict[str, object] = {"need": self.said.need, "end": self.end_text, "team": team, "workload": workload}
+        present |= {"purpose": purpose, "place": place}
+        wrong = {problem.field for problem in self.problems}
+        return Draft(
+            need=self.said.need,
+            end=self.end,
+            end_text=self.end_text,
+            team=team,
+            workload=Workload(workload) if workload else None,
+            purpose=purpose,
+            market=Market(self.single.get("market", Market.ON_DEMAND.value)),
+            place=place,
+            disk_gib=int(self.single.get("disk", DEFAULT_DISK)),
+            snapshot=self.single.get("snapshot") == "yes",
+            cost_center=self.single.get("cost_center", ""),
+            tags=self.tags,
+            missing=tuple(name for name, value in present.items() if not value and name not in wrong),
+            problems=tuple(self.problems),
+        )
+
+    def wrong(self, name: str, message: str) -> None:
+        self.problems.append(FieldError(name, message))
+
+    def option(self, name: str, value: str) -> None:
+        """An option by its name in `OPTIONS`."""
+        if name == "purpose":
+            self.words.append(value)
+        elif name == "team":
+            self.team(value)
+        elif name == "place":
+            self.place(value)
+        elif name in ("market", "workload"):
+            self.choice(name, value)
+        elif name in ("gpu", "type"):
+            self.model(value)
+        elif name in ("count", "memory", "disk"):
+            self.number(name, value)
+        elif name == "snapshot":
+            self._snapshot(value)
+        elif name == "tag":
+            self._tag(value)
+        elif name == "end":
+            self.until(value)
+        else:
+            self._once(name, value, name)
+
+    def team(self, value: str) -> None:
+        """One of the person's teams; another one is kept as it was said, so that the refusal can name it."""
+        keys = {team.key.casefold(): team.key for team in self.offered.teams}
+        self._once("team", keys.get(value.casefold(), value), "team")
+        if value.casefold() not in keys:
+            self.wrong("team", f"'{value[:40]}' is not a team of yours; yours: {listed(keys.values())}")
+
+    def place(self, value: str) -> bool:
+        """A place by its name, or the place that has this region or zone. False and a problem if there is none."""
+        found = find_place(value, self.offered.places)
+        if found is None:
+            names = listed(place.name for place in self.offered.places)
+            self.wrong("place", f"'{value[:40]}' is not configured; choose one of: {names}")
+            return False
+        if self.where and self.where.name != found.name:
+            self.wrong("place", f"both {self.where} and {found} are asked for; choose one")
+        elif not self.where or found.zone or (found.region and not self.where.zone):
+            self.where = found
+        return True
+
+    def choice(self, name: str, value: str) -> None:
+        """A market or a workload class."""
+        known: dict[str, Market | Workload] = {**MARKETS} if name == "market" else {**WORKLOADS}
+        chosen = known.get(squeezed(value))
+        if chosen is None:
+            allowed = listed(one.value for one in known.values())
+            self.wrong(name, f"'{value[:40]}' is none of: {allowed}")
+        else:
+            self._once(name, chosen.value, name)
+
+    def model(self, value: str) -> None:
+        """A GPU model or an instance type after `gpu:` or `type:`."""
+        said = read_need(value, self.canonical)
+        if said is None:
+            self.wrong("need", f"'{value[:40]}' is no GPU model or instance type that is known here")
+        else:
+            self.need(said, value)
+
+    def need(self, said: Said, text: str) -> bool:
+        """Part of the need. False if it says another thing than what was said before."""
+        joined = self.said.joined(said)
+        if joined is None:
+            return False
+        self.said = joined
+        if said.problem:
+            self.wrong("need", said.problem)
+        return True
+
+    def number(self, name: str, value: str) -> None:
+        """A count of GPUs, a memory in GB, or the size of the disk in GiB."""
+        digits = value.casefold().removesuffix("gib").removesuffix("gb").removesuffix("g").strip()
+        target = {"count": "count", "memory": "need", "disk": "disk_gib"}[name]
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 10):
+            self.wrong(target, f"'{value[:40]}' is not a whole number")
+        elif name == "disk":
+            self._once("disk", digits, "disk_gib")
+        elif not self.need(Said(count=int(digits)) if name == "count" else Said(memory_gib=int(digits)), value):
+            self.wrong(target, f"'{value[:40]}' contradicts what was said before")
+
+    def until(self, text: str) -> None:
+        """The end; a refused one is kept as text with what is wrong about it."""
+        if self.end_text:
+            self.wrong("end", f"both '{self.end_text[:40]}' and '{text[:40]}' are given; choose one")
+            return
+        self.end_text = text
+        try:
+            self.end = parse_end(text, self.now, self.zone, limits=self.offered.limits)
+        except UnclearEndError as refused:
+            self.wrong("end", str(refused))
+
+    def _once(self, name: str, value: str, target: str) -> None:
+        before = self.single.setdefault(name, value)
+        if before != value:
+            self.wrong(target, f"both '{before[:40]}' and '{value[:40]}' are given; choose one")
+
+    def _snapshot(self, value: str) -> None:
+        said = value.casefold()
+        if said not in YES + NO:
+            self.wrong("snapshot", f"'{value[:40]}' is neither yes nor no")
+        else:
+            self._once("snapshot", "yes" if said in YES else "no", "snapshot")
+
+    def _tag(self, value: str) -> None:
+        key, equals, content = value.partition("=")
+        if not equals or not key:
+            self.wrong("tags", f"'{value[:40]}' is no tag; write tag:key=value")
+        elif self.tags.setdefault(key, content) != content:
+            self.wrong("tags", f"the tag '{key[:40]}' is given twice; choose one")
+
+
+def find_place(value: str, places: Sequence[OfferedPlace]) -> Place | None:
+    """The place with this name, or the only one with this region or zone."""
+    said = value.casefold()
+    found = [place_of(place) for place in places if place.name.casefold() == said]
+    if not found:
+        found = [place_of(place, region=said) for place in places if said in place.regions]
+    if not found:
+        found = [place_of(place, _region(said, place), said) for place in places if _has_zone(said, place)]
+    return found[0] if len(found) == 1 else None
+
+
+def _has_zone(said: str, place: OfferedPlace) -> bool:
+    return said in place.zones or (not place.zones and bool(_region(said, place)))
+
+
+def _region(zone: str, place: OfferedPlace) -> str:
+    return next((one for one in place.regions if re.fullmatch(re.escape(one) + "[a-z]", zone)), "")
+
+
+def place_of(place: OfferedPlace, region: str = "", zone: str = "") -> Place:
+    """`place` with the region that it has anyway if it has only one."""
+    only = place.regions[0] if len(place.regions) == 1 else ""
+    return Place(place.provider, place.name, region or only, zone)

@@ -1,0 +1,313 @@
+"""Typed requests: every spelling and order gives the same draft, and nothing that was typed is lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lessor.domain.errors import Invalid
+from lessor.domain.request import Limits, Market, Need, Place, Request, Workload
+from lessor.gateway import PlaceChoice
+from lessor.intake import Draft, parse_request_text
+from lessor.ports import Team
+from lessor.when import End
+
+NOW = datetime(2026, 6, 3, 13, 11, tzinfo=UTC)  # a Wednesday, 15:11 in Berlin
+BERLIN = "Europe/Berlin"
+US = Place("aws", "research-us", "", "")
+
+
+LIMITS = Limits(("research", "platform"), ("research-us", "eu"))
+
+
+@dataclass(frozen=True)
+class Offer:
+    teams: tuple[Team, ...] = (Team("research"), Team("platform"))
+    places: tuple[PlaceChoice, ...] = (
+        PlaceChoice("research-us", "US", "aws", ("us-east-1", "us-west-2"), ("us-east-1a",)),
+        PlaceChoice("eu", "EU", "aws", ("eu-west-1",)),
+    )
+    limits: Limits = LIMITS
+
+
+def read(text: str, offer: Offer | None = None) -> Draft:
+    return parse_request_text(text, BERLIN, NOW, offer or Offer())
+
+
+WHOLE = '2 x a100 80gb for 8h training "fine-tune the ranking model" team:research on-demand in research-us'
+EXPECTED = Draft(
+    need=Need("A100-80GB", 2),
+    end=End(duration=timedelta(hours=8), zone=BERLIN),
+    end_text="for 8h",
+    team="research",
+    workload=Workload.TRAINING,
+    purpose="fine-tune the ranking model",
+    place=US,
+)
+
+
+def test_a_complete_text_is_a_request() -> None:
+    draft = read(WHOLE)
+    assert draft == EXPECTED
+    assert draft.complete
+    assert draft.request("U0REQUESTER", "slack:1") == Request(
+        requester="U0REQUESTER",
+        team="research",
+        purpose="fine-tune the ranking model",
+        workload=Workload.TRAINING,
+        need=Need("A100-80GB", 2),
+        place=US,
+        duration=timedelta(hours=8),
+        interaction="slack:1",
+    )
+
+
+PARTS = ("2 x a100 80gb", "for 8h", "training", '"fine-tune the ranking model"', "team:research", "on-demand",
+         "in research-us")  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.permutations(PARTS))
+def test_the_order_never_matters(parts: list[str]) -> None:
+    assert read(" ".join(parts)) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"), [("“", "”"), ("‘", "’"), ("'", "'"), ("„", "“"), ("«", "»"), ("“", '"'), ("”", "”")]
+)
+def test_A15_all_quotes_give_the_same(opening: str, closing: str) -> None:
+    assert read(WHOLE.replace('"fine', f"{opening}fine").replace('model"', f"model{closing}")) == EXPECTED
+
+
+@pytest.mark.parametrize("word", ["it’s", "it's", "users’", "don’t"])
+def test_A15_an_apostrophe_in_an_unquoted_reason_is_a_letter(word: str) -> None:
+    draft = read(f"a100 8h {word} urgent")
+    assert (draft.purpose, draft.problems) == (f"{word} urgent", ())
+
+
+@pytest.mark.parametrize("quoted", ["“it’s urgent”", "'it's urgent'", "‘it’s urgent’"])
+def test_A15_an_apostrophe_inside_quotes_does_not_close_them(quoted: str) -> None:
+    assert read(f"a100 8h {quoted}").purpose == quoted[1:-1]
+
+
+def test_A15_a_quote_that_is_never_closed_is_kept_and_hides_nothing() -> None:
+    draft = read("a100 8h “fine tune team:research")
+    assert (draft.purpose, draft.team) == ("“fine tune", "research")
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u200b", "\ufeff", "\t", "\n", " \u00a0 ", "\u202f", "\u3000", "\r\n"])
+def test_A17_every_invisible_space_separates(space: str) -> None:
+    assert read(f"{space}request{space}g5.xlarge{space}8h") == read("request g5.xlarge 8h")
+    assert read(WHOLE.replace(" ", space)) == EXPECTED
+
+
+def test_A17_the_command_as_pasted() -> None:
+    draft = read("\u00a0request\u00a0g5.xlarge\u00a08h")
+    assert draft.need == Need(instance_type="g5.xlarge")
+    assert draft.end == End(duration=timedelta(hours=8), zone=BERLIN)
+    assert draft.missing == ("team", "workload", "purpose", "place")
+
+
+@pytest.mark.parametrize(
+    ("text", "need"),
+    [
+        ("2 x a100 80gb", Need("A100-80GB", 2)),
+        ("2x a100 80 GB", Need("A100-80GB", 2)),
+        ("2xA100-80GB", Need("A100-80GB", 2)),
+        ("2 × nvidia a100 80gb", Need("A100-80GB", 2)),
+        ("2 a100-80gb", Need("A100-80GB", 2)),
+        ("a100 80gb x 2", Need("A100-80GB", 2)),
+        ("a100 80gb x2,", Need("A100-80GB", 2)),
+        ("h100", Need("H100", 1)),
+        ("a100 80", Need("A100-80GB", 1)),
+        ("8 H100s", Need("H100", 8)),
+        ("0 x h100", Need("H100", 0)),
+        ("10000 x h100", Need("H100", 10_000)),
+        ("rtx pro 6000", Need("RTX-PRO-6000", 1)),
+        ("4 gpus with 80 gb", Need("", 4, 80)),
+        ("2 x 80gb", Need("", 2, 80)),
+        ("gpu:h100 count:4", Need("H100", 4)),
+        ("h100 gpus:4", Need("H100", 4)),
+        ("memory:80 count:2", Need("", 2, 80)),
+        ("type:p5.48xlarge", Need(instance_type="p5.48xlarge")),
+        ("1 x g5.xlarge", Need(instance_type="g5.xlarge")),
+        ("G5.XLARGE", Need(instance_type="g5.xlarge")),
+        ("u7i.metal-24xl", Need(instance_type="u7i.metal-24xl")),
+    ],
+)
+def test_needs(text: str, need: Need) -> None:
+    draft = read(f"{text} 8h")
+    assert (draft.need, draft.purpose, draft.problems) == (need, "", ())
+    assert draft.end_text == "8h"
+
+
+@pytest.mark.parametrize(
+    ("text", "end_text", "purpose"),
+    [
+        ("a100 until friday 18:00 tests", "until friday 18:00", "tests"),
+        ("a100 until the end of next month tests", "until the end of next month", "tests"),
+        ("a100 end: friday 18:00 tests", "friday 18:00", "tests"),
+        ("a100 for:8h tests", "8h", "tests"),
+        ('a100 until:"end of month" tests', "end of month", "tests"),
+        ("a100 1 day 4 h tests", "1 day 4 h", "tests"),
+        ("a100 friday tests", "friday", "tests"),
+        ("a100 8h the friday run", "8h", "the friday run"),
+        ("a100 run the friday batch", "", "run the friday batch"),
+        ("a100 for the ranking model 8h", "8h", "for the ranking model"),
+        ("a100 2026-12-24", "2026-12-24", ""),
+        ("a100-80gb 80 h", "80 h", ""),
+        ("a100 80 hours", "80 hours", ""),
+    ],
+)
+def test_ends(text: str, end_text: str, purpose: str) -> None:
+    draft = read(text)
+    assert (draft.end_text, draft.purpose) == (end_text, purpose)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("in research-us", US),
+        ("place:research-us", US),
+        ("in Research-US", US),
+        ("in eu", Place("aws", "eu", "eu-west-1")),
+        ("in eu-west-1", Place("aws", "eu", "eu-west-1")),
+        ("us-west-2", Place("aws", "research-us", "us-west-2")),
+        ("zone:us-east-1a", Place("aws", "research-us", "us-east-1", "us-east-1a")),
+        ("region:us-east-1 zone:us-east-1a", Place("aws", "research-us", "us-east-1", "us-east-1a")),
+        ("eu-west-1b", Place("aws", "eu", "eu-west-1", "eu-west-1b")),
+    ],
+)
+def test_places(text: str, place: Place) -> None:
+    draft = read(f"a100 {text}")
+    assert (draft.place, draft.purpose, draft.problems) == (place, "", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "workload", "market"),
+    [
+        ("fine tuning spot", Workload.FINE_TUNING, Market.SPOT),
+        ("finetuning on demand", Workload.FINE_TUNING, Market.ON_DEMAND),
+        ("workload:batch-inference market:capacity-block", Workload.BATCH_INFERENCE, Market.CAPACITY_BLOCK),
+        ("for Real-Time inference", None, Market.ON_DEMAND),
+        ("realtime inference", Workload.REALTIME_INFERENCE, Market.ON_DEMAND),
+        ("as notebook", Workload.NOTEBOOK, Market.ON_DEMAND),
+        ("experiment", Workload.EXPERIMENT, Market.ON_DEMAND),
+    ],
+)
+def test_workloads_and_markets(text: str, workload: Workload | None, market: Market) -> None:
+    draft = read(f"a100 {text}")
+    if workload is None:
+        workload = Workload.REALTIME_INFERENCE
+    assert (draft.workload, draft.market, draft.purpose) == (workload, market, "")
+
+
+def test_all_other_options() -> None:
+    draft = read("a100 disk:500gb snapshot tag:project=x tag:run=7 cost-center:4711 --team platform —market spot")
+    assert (draft.disk_gib, draft.snapshot, draft.cost_center) == (500, True, "4711")
+    assert (draft.tags, draft.team, draft.market) == ({"project": "x", "run": "7"}, "platform", Market.SPOT)
+    assert draft.purpose == ""
+
+
+def test_the_only_team_and_place_are_taken() -> None:
+    only = Offer(teams=(Team("research"),), places=(PlaceChoice("eu", "EU", "aws", ("eu-west-1",)),))
+    draft = read("a100 8h", only)
+    assert (draft.team, draft.place) == ("research", Place("aws", "eu", "eu-west-1"))
+    assert draft.missing == ("workload", "purpose")
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "message"),
+    [
+        ("2 x z999 8h", "need", "'z999' is no GPU model that is known here"),
+        ("gpu:z999", "need", "'z999' is no GPU model or instance type that is known here"),
+        ("2 x g5.xlarge", "need", "'2 x g5.xlarge' asks for 2 machines; one request is for one machine: ask for GPUs, "
+         "such as 4 x a10g, or send several requests"),
+        ("2 x a100 4 x h100", "need", "'4 x h100' is asked for as well; one request is for one kind of GPU"),
+        ("a100 count:many", "count", "'many' is not a whole number"),
+        ("2 x a100 count:4", "count", "'4' contradicts what was said before"),
+        ("a100 8h 3d", "end", "both '8h' and '3d' are given; choose one"),
+        ("a100 until: whenever", "end", "'whenever' is not understood; write for example '8 h' or '3 days' or "
+         "'tomorrow 18:00'"),
+        ("a100 9999h", "end", "'9999h' is 416 d 15 h away; 15 min to 30 d from now are allowed; write for example "
+         "'8 h' or '3 days' or 'tomorrow 18:00'"),
+        ("a100 team:nobody", "team", "'nobody' is not a team of yours; yours: research, platform"),
+        ("a100 team:research team:platform", "team", "both 'research' and 'platform' are given; choose one"),
+        ("a100 place:mars", "place", "'mars' is not configured; choose one of: research-us, eu"),
+        ("a100 in eu in research-us", "place", "both aws/eu/eu-west-1 and aws/research-us are asked for; choose one"),
+        ("a100 spot on-demand", "market", "both 'spot' and 'on-demand' are given; choose one"),
+        ("a100 market:free", "market", "'free' is none of: on-demand, spot, capacity-block"),
+        ("a100 disk:huge", "disk_gib", "'huge' is not a whole number"),
+        ("a100 tag:x", "tags", "'x' is no tag; write tag:key=value"),
+        ("a100 snapshot:maybe", "snapshot", "'maybe' is neither yes nor no"),
+        ("a100 taem:research", "purpose", "'taem:' is no option; did you mean 'team:'?"),
+    ],
+)  # fmt: skip
+def test_problems(text: str, field: str, message: str) -> None:
+    assert [(problem.field, problem.message) for problem in read(text).problems] == [(field, message)]
+
+
+def test_a_web_address_in_the_purpose_is_no_option() -> None:
+    draft = read("a100 8h see https://example.com/team:x?a=b now")
+    assert (draft.purpose, draft.problems) == ("see https://example.com/team:x?a=b now", ())
+
+
+def test_what_is_missing_is_told_field_by_field() -> None:
+    with pytest.raises(Invalid) as caught:
+        read("8h").request("U0REQUESTER", "slack:1")
+    assert [error.field for error in caught.value.errors] == ["need", "team", "workload", "purpose", "place"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text(max_size=80)
+    | st.lists(
+        st.sampled_from(
+            [*WHOLE.split(), "team:", "x", "2", '"', "’", "for", "in", "3d", "0", "--team", "{{7*7}}", "<!x>"]
+        ),
+        max_size=14,
+    ).map(" ".join)
+)
+def test_no_text_raises_and_every_ordinary_word_is_somewhere(text: str) -> None:
+    draft = read(text)
+    assert isinstance(draft, Draft)
+    if draft.complete:
+        assert draft.request("U0REQUESTER", "x").purpose == draft.purpose
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text("bcdghjklmnpqrstvwz", min_size=4, max_size=9), max_size=12))
+def test_words_that_mean_nothing_else_are_the_purpose_in_their_order(words: list[str]) -> None:
+    text = " ".join(words)
+    assert read(f"a100 8h {text}").purpose == text
+
+
+ENDS = st.builds(timedelta, minutes=st.integers(15, 30 * 1_440))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from(["A100-80GB", "H100", "L4", "RTX-PRO-6000", "T4"]),
+    st.integers(1, 64),
+    ENDS,
+    st.sampled_from(list(Workload)),
+    st.sampled_from(list(Market)),
+    st.text("abc XYZ:{}<>&$'’.,/-", min_size=3, max_size=40).filter(lambda t: t.strip() == t and "  " not in t),
+)
+def test_what_is_written_out_reads_back_the_same(
+    model: str, count: int, length: timedelta, workload: Workload, market: Market, purpose: str
+) -> None:
+    end = End(duration=length, zone=BERLIN)
+    text = f'{count} x {model} {end.text} {workload.value} {market.value} "{purpose}" team:platform in eu'
+    draft = read(text)
+    assert (draft.need, draft.end, draft.workload, draft.market) == (Need(model, count), end, workload, market)
+    assert (draft.purpose, draft.team, draft.problems) == (purpose.strip(" ,;"), "platform", ())
+
+
+def test_a_very_long_text_is_read_in_time_and_whole() -> None:
+    text = " ".join(f"{number} monday" for number in range(900))
+    assert read(f"{text} team:research").team == "research"
