@@ -13,19 +13,19 @@ from lessor.sandbox.slack.workspace import Workspace
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run until stopped; 2 with one line of reason when it cannot start."""
+    """Run until stopped (130 by Ctrl-C); 2 with one line of reason when it cannot start."""
     options = _parser().parse_args(arguments)
     try:
         workspace = Workspace.from_file(options.workspace) if options.workspace else Workspace.default()
         if options.manifest:
             workspace = workspace.with_manifest_file(options.manifest)
         snapshot = Snapshot(options.state) if options.state else None
-        sys.stdout.write(f"Slack sandbox on http://{options.host}:{options.port}/\n")
-        sys.stdout.flush()
         asyncio.run(serve(options.port, options.host, workspace, options.http_target, snapshot))
     except (OSError, ValueError) as wrong:
         sys.stderr.write(f"slack sandbox: {wrong}\n")
         return 2
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

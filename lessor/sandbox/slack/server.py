@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -73,15 +74,13 @@ async def running_slack_sandbox(
         core = Core(workspace or Workspace.default(), clock or SystemClock(), url)
         if http_target:
             core.deliveries.transport = HttpTarget(http_target, core.workspace.app.signing_secret, core.clock)
-        closing = asyncio.Event()
-        server = _Server(_config(application(core, closing)))
+        server = _ServerInside(core)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         await server.ready.wait()
         try:
             async with RunningSandbox(url, core) as running:
                 yield running
         finally:
-            await _stop(core, closing)
             server.stop()
             await serving
 
@@ -89,21 +88,22 @@ async def running_slack_sandbox(
 async def serve(
     port: int, host: str, workspace: Workspace, http_target: str = "", snapshot: Snapshot | None = None
 ) -> None:
-    """Run until the process is told to stop; messages are kept in `snapshot` when given."""
+    """Run until the process is told to stop; messages are kept in `snapshot` when given.
+
+    Raises OSError when the port is taken and ValueError when the snapshot cannot be read, before anything starts.
+    """
     with bound(host, port) as listening:
         core = Core(workspace, SystemClock(), f"http://{host}:{listening.getsockname()[1]}")
         if http_target:
             core.deliveries.transport = HttpTarget(http_target, core.workspace.app.signing_secret, core.clock)
-        closing = asyncio.Event()
         if snapshot is not None:
             snapshot.load(core.store)
         keeping = asyncio.create_task(snapshot.keep(core.store)) if snapshot is not None else None
-        server = uvicorn.Server(_config(application(core, closing)))
-        server.config.timeout_graceful_shutdown = 1
+        sys.stdout.write(f"Slack sandbox on {core.base_url}/\n")
+        sys.stdout.flush()
         try:
-            await server.serve(sockets=[listening])
+            await _Server(core).serve(sockets=[listening])
         finally:
-            await _stop(core, closing)
             if keeping is not None and snapshot is not None:
                 keeping.cancel()
                 snapshot.save(core.store)
@@ -139,16 +139,35 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     with contextlib.closing(listening):
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
+        try:
+            listening.bind((host, port))
+        except OSError as taken:
+            raise OSError(f"port {port} on {host} cannot be used ({taken.strerror}); choose another") from taken
         listening.listen(128)
         yield listening
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn that leaves the process's signals alone and stops at once when told."""
+    """A uvicorn that ends the sandbox's streams and sockets before it waits for connections to close."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._closing = asyncio.Event()
+        super().__init__(_config(application(core, self._closing)))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._closing.set()
+        self._core.store.touch()
+        await self._core.deliveries.close()
+        await self._core.sockets.close()
+        await super().shutdown(sockets)
+
+
+class _ServerInside(_Server):
+    """A server in somebody else's process: leaves its signals alone and stops at once when told."""
+
+    def __init__(self, core: Core) -> None:
+        super().__init__(core)
         self.ready = asyncio.Event()
         self._told = asyncio.Event()
 
@@ -169,11 +188,6 @@ class _Server(uvicorn.Server):
 
 
 def _config(app: Any) -> uvicorn.Config:
-    return uvicorn.Config(app, ws="websockets-sansio", lifespan="off", log_level="error", access_log=False)
-
-
-async def _stop(core: Core, closing: asyncio.Event) -> None:
-    closing.set()
-    core.store.touch()
-    await core.deliveries.close()
-    await core.sockets.close()
+    return uvicorn.Config(
+        app, ws="websockets-sansio", lifespan="off", log_level="error", access_log=False, timeout_graceful_shutdown=1
+    )

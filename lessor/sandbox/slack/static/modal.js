@@ -27,7 +27,10 @@ export function drawModal(tools) {
   if (!dialog.open) dialog.showModal();
   const inBody = dialog.querySelector(".modal-body")?.contains(document.activeElement) || dialog.querySelector(".modal-foot")?.contains(document.activeElement);
   if (fresh || (changed && !inBody)) dialog.querySelector("[autofocus], .modal-body input, .modal-body textarea, .modal-body select")?.focus();
-  if (changed && Object.keys(view.errors).length) dialog.querySelector(".has-error input, .has-error textarea, .has-error select")?.focus();
+  // Only new errors pull the caret: a redraw for another reason must not move it from under somebody's hands.
+  const errors = JSON.stringify(view.errors);
+  if (changed && errors !== "{}" && errors !== dialog.dataset.errors) dialog.querySelector(".has-error input, .has-error textarea, .has-error select")?.focus();
+  dialog.dataset.errors = errors;
 }
 
 function build(view, depth, tools, close) {
