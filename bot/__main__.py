@@ -27,6 +27,7 @@ from bot.settings import slack_settings
 from bot.slack_client import SlackClient
 from lessor.config import Config, ConfigError, load
 from lessor.gateway import Gateway
+from lessor.leaving import leave
 from lessor.ports import LedgerUnavailableError
 from lessor.rendering import slack_renderer
 from lessor.settings import Settings, SettingsError, read_settings
@@ -82,7 +83,14 @@ async def _serve(settings: Settings, parts: Parts) -> None:
             return
         directory = SlackDirectory(parts.directory, slack)
         gateway = build_gateway(parts.overlay(directory), await connect_temporal())
-        desk = Desk(gateway, slack, slack_renderer(), slack_settings(parts.config), utc_now, home=installation.home)
+        desk = Desk(
+            gateway,
+            slack,
+            slack_renderer(settings.lessor_templates),
+            slack_settings(parts.config),
+            utc_now,
+            home=installation.home,
+        )
         app = build_app(desk, installation)
         stack.push_async_callback(desk.background.drain)
         starting = asyncio.create_task(_start_unstarted(gateway))
@@ -165,4 +173,4 @@ def _secret(settings: Settings, name: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

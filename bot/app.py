@@ -113,7 +113,11 @@ class _Handlers:
 
     async def once(self, body: Body, next: Callable[[], Awaitable[Any]]) -> BoltResponse | None:
         """Acknowledge a redelivery without a second effect, by business key: event and envelope ids may be new."""
-        key = _key(body)
+        try:
+            key = _key(body)
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            log.warning("a payload that makes no sense", problem=repr(error)[:100])
+            return BoltResponse(status=400, body="")
         if key and self._desk.seen.before(key):
             log.info("duplicate", key=key)
             return BoltResponse(status=200, body="")
@@ -206,10 +210,16 @@ class _Handlers:
 
 
 def _key(body: Body) -> str:
-    """The business key of what must not happen twice; empty for what may: a form is sent again after its errors."""
+    """The business key of what must not happen twice; empty for what may: a form is sent again after its errors.
+
+    Raises KeyError and the like for a payload without the parts that every payload of its kind has.
+    """
     if body.get("command"):
         return asks.of_command(body).key
     kind = body.get("type")
+    if kind == "view_submission":
+        asks.of_view(body)
+        return ""
     if kind == "block_actions":
         return asks.of_action(body).key
     if kind in ("shortcut", "message_action"):

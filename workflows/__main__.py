@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 
+import aiohttp
 import structlog
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -25,6 +26,7 @@ from bot.slack_client import SlackClient
 from lessor.config import ConfigError, load
 from lessor.leaving import leave
 from lessor.ports import LedgerUnavailableError
+from lessor.rendering import slack_renderer
 from lessor.settings import Settings, SettingsError, read_settings
 from lessor.wiring import Parts, connect_temporal, judge, open_parts, utc_now
 from workflows.worker import CONCURRENCY, QUEUES, Activities, build_workers
@@ -73,7 +75,8 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str]) -> None:
         return
     with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as stack:
-            activities = _activities(settings, parts)
+            session = await stack.enter_async_context(aiohttp.ClientSession())
+            activities = _activities(settings, parts, session)
             for worker in build_workers(client, activities, threads, queues=queues):
                 await stack.enter_async_context(worker)
             log.info("worker-ready", queues=queues)
@@ -96,11 +99,12 @@ async def _connected(stop: asyncio.Event) -> Client | None:
     return None
 
 
-def _activities(settings: Settings, parts: Parts) -> Activities:
+def _activities(settings: Settings, parts: Parts, session: aiohttp.ClientSession) -> Activities:
     token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
-    slack = SlackClient(token, base_url=settings.slack_api_url)
+    slack = SlackClient(token, base_url=settings.slack_api_url, session=session)
     directory = SlackDirectory(parts.directory, slack)
-    notifier = SlackNotifier(slack, directory, parts.ledger, slack_settings(parts.config))
+    wording = slack_renderer(settings.lessor_templates)
+    notifier = SlackNotifier(slack, directory, parts.ledger, slack_settings(parts.config), wording)
     return Activities(
         RecordActivities(parts.ledger, directory),
         AssessmentActivities(parts.providers, judge(parts.config), directory, parts.ledger, utc_now),
