@@ -6,14 +6,15 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from lessor.catalog import Catalogue, load_catalogue
-from lessor.config import Config, PlaceConfig
+from lessor.config import Config, PlaceConfig, PriceConfig
 from lessor.directory import ConfigDirectory
+from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision
 from lessor.domain.quota import Headroom
@@ -24,7 +25,7 @@ from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.policyfile import compile_policy, facts
 from lessor.ports import Directory, Provider
-from lessor.providers.aws import Ec2Place, Ec2Provider
+from lessor.providers.aws import Ec2Place, Ec2Provider, OwnPrice
 from lessor.settings import Settings, temporal_connect_config
 
 Judge = Callable[[Request, Quote, Person, tuple[Headroom, ...], datetime], Decision]
@@ -62,7 +63,11 @@ def open_parts(settings: Settings, config: Config) -> Parts:
     """Opens the ledger and prepares the providers. Raises `LedgerUnavailableError` or `ConfigError`."""
     catalogue = load_catalogue()
     ledger = open_ledger(settings.database_url)
-    places = {place.name: _ec2_place(place) for place in config.places if place.provider == "aws"}
+    places = {
+        place.name: _ec2_place(place, config.organisation.currency)
+        for place in config.places
+        if place.provider == "aws"
+    }
     providers: dict[str, Provider] = {"aws": Ec2Provider(places, catalogue)}
     return Parts(config, ledger, ConfigDirectory(config), providers, catalogue)
 
@@ -97,7 +102,7 @@ async def open_gateway(settings: Settings, config: Config) -> AsyncIterator[Gate
         parts.ledger.close()
 
 
-def _ec2_place(place: PlaceConfig) -> Ec2Place:
+def _ec2_place(place: PlaceConfig, currency: str) -> Ec2Place:
     usual = Ec2Place(place.name, place.regions)
     return Ec2Place(
         name=place.name,
@@ -114,6 +119,15 @@ def _ec2_place(place: PlaceConfig) -> Ec2Place:
         ami_parameter=place.ami_parameter or usual.ami_parameter,
         kms_key=place.kms_key,
         user_data_template=place.user_data_template or usual.user_data_template,
+        prices={kind: _own_price(price, currency) for kind, price in place.prices.items()},
+    )
+
+
+def _own_price(price: PriceConfig, currency: str) -> OwnPrice:
+    return OwnPrice(
+        on_demand=Money(price.on_demand, currency) if price.on_demand else None,
+        spot=Money(price.spot, currency) if price.spot else None,
+        since=price.since or date.min,
     )
 
 

@@ -2,7 +2,7 @@
 
 from lessor.config.configuration import Config
 from lessor.config.loading import load, loads
-from lessor.config.model import PlaceConfig
+from lessor.config.model import PlaceConfig, PriceConfig
 from lessor.config.problems import ConfigError, Problem
 
-__all__ = ["Config", "ConfigError", "PlaceConfig", "Problem", "load", "loads"]
+__all__ = ["Config", "ConfigError", "PlaceConfig", "PriceConfig", "Problem", "load", "loads"]

@@ -12,7 +12,7 @@ from lessor.domain.money import Money
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need
 from lessor.ports import PermanentError
-from lessor.providers.aws.prices import Prices, SpotRange
+from lessor.providers.aws.prices import OWN_LIST, Prices, SpotRange
 from lessor.providers.aws.quotas import VcpuQuotas
 from lessor.providers.aws.site import Site
 from lessor.providers.aws.types import InstanceTypes, TypeFacts
@@ -78,8 +78,9 @@ class Offers:
 
     def hourly(self, site: Site, instance_type: str, zone: str, market: Market, machines: int) -> Money | None:
         """What `machines` of a type cost an hour now in a zone; `None` is unknown."""
+        agreed = self._agreed_spot(site, instance_type)
         if market is Market.SPOT:
-            price = self._prices.spot(site, instance_type).current.get(zone)
+            price = agreed or self._prices.spot(site, instance_type).current.get(zone)
         else:
             price = self._prices.on_demand(site, instance_type, self._clock()).hourly
         return price * machines if price else None
@@ -115,7 +116,8 @@ class Offers:
         machines = _machines(facts, need)
         listed = self._prices.on_demand(site, facts.name, at)
         spot = self._prices.spot(site, facts.name) if market is Market.SPOT else None
-        price = spot.cheapest(zones) if spot else listed.hourly
+        agreed = self._agreed_spot(site, facts.name) if spot else None
+        price = agreed or (spot.cheapest(zones) if spot else listed.hourly)
         offer = Offer(
             instance_type=facts.name,
             gpu_model=facts.model,
@@ -128,8 +130,13 @@ class Offers:
             local_disk=facts.local_disk,
             note=_size_note(facts, need, machines),
         )
-        version = f"aws spot price history {spot.until:%Y-%m-%d}" if spot else listed.version
+        history = f"aws spot price history {spot.until:%Y-%m-%d}" if spot else listed.version
+        version = OWN_LIST if agreed else history
         return Priced(offer, version, listed.problem, spot)
+
+    def _agreed_spot(self, site: Site, instance_type: str) -> Money | None:
+        own = site.place.prices.get(instance_type)
+        return own.spot if own is not None and own.holds(self._clock()) else None
 
     def _refusal(self, site: Site, need: Need, market: Market) -> str:
         known = self._types.all(site).values()
@@ -150,7 +157,9 @@ def covered(quote: Quote) -> tuple[Offer, ...]:
 def _close(other: Offer, best: Offer) -> bool:
     ceiling = best.on_demand_hourly
     price = other.on_demand_hourly
-    return ceiling is not None and price is not None and price.amount <= ceiling.amount * FALLBACK_FACTOR
+    if ceiling is None or price is None or ceiling.currency != price.currency:
+        return False
+    return price.amount <= ceiling.amount * FALLBACK_FACTOR
 
 
 def _marked(other: Offer, best: Offer) -> Offer:
@@ -174,10 +183,11 @@ def _wanted(zone: str, zones: tuple[str, ...], *, first: bool = False) -> tuple[
     return (zone, *(other for other in zones if other != zone)) if first else (zone,)
 
 
-def _cheapest_first(priced: Priced) -> tuple[bool, Decimal, int, int, str]:
+def _cheapest_first(priced: Priced) -> tuple[bool, str, Decimal, int, int, str]:
+    """By price where there is one; prices in different currencies are not compared, only kept apart."""
     offer = priced.offer
-    amount = offer.hourly.amount if offer.hourly else Decimal()
-    return (offer.hourly is None, amount, offer.gpu_count, offer.vcpus, offer.instance_type)
+    price = offer.hourly or Money(Decimal())
+    return (offer.hourly is None, price.currency, price.amount, offer.gpu_count, offer.vcpus, offer.instance_type)
 
 
 def _size_note(facts: TypeFacts, need: Need, machines: int) -> str:

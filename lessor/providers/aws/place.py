@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 
+from lessor.domain.money import Money
 from lessor.domain.request import Market, Place
 from lessor.ports import PermanentError
 
 AMI_PARAMETER = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-ubuntu-22.04/latest/ami-id"
+
+
+@dataclass(frozen=True)
+class OwnPrice:
+    """What the organisation has agreed for one machine of a type an hour, from the start of `since` in UTC."""
+
+    on_demand: Money | None = None
+    spot: Money | None = None
+    since: date = date.min
+
+    def holds(self, at: datetime) -> bool:
+        return at.astimezone(UTC).date() >= self.since
 
 
 @dataclass(frozen=True)
@@ -19,7 +33,7 @@ class Ec2Place:
     `zones` and `instance_types` mean all that AWS offers. `subnets` is by zone; a zone without one uses the default
     subnet of the default network. `security_group` is an id or a name; without it, one without inbound rules is kept.
     `ami_parameter` is the name of an SSM parameter; machines with ARM processors are offered only with
-    `ami_parameter_arm`.
+    `ami_parameter_arm`. `prices` by instance type win over AWS's list.
     """
 
     name: str
@@ -37,6 +51,7 @@ class Ec2Place:
     ami_parameter_arm: str = ""
     kms_key: str = ""
     user_data_template: str = "user-data.sh.j2"
+    prices: Mapping[str, OwnPrice] = field(default_factory=dict)
 
     def region_of(self, place: Place) -> str:
         """The region to launch in: the one asked for, that of the zone asked for, or the first of the place."""

@@ -6,7 +6,7 @@ Unknown stays unknown: no price, two candidates or a price of zero never become 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -24,6 +24,7 @@ PRICE_REGION = "us-east-1"
 """Where the price list of all regions is served; it is in a few regions only."""
 LISTED_FOR, UNREACHABLE_FOR, SPOT_FOR = timedelta(hours=12), timedelta(minutes=10), timedelta(minutes=5)
 SPOT_WINDOW = timedelta(days=7)
+OWN_LIST = "lessor.yaml"
 CHOSEN = {
     "operatingSystem": "Linux",
     "tenancy": "Shared",
@@ -46,7 +47,7 @@ class Listed:
 class SpotRange:
     """Spot prices of one type: the latest by zone, and the range of the last days."""
 
-    current: dict[str, Money]
+    current: Mapping[str, Money]
     low: Money | None
     high: Money | None
     until: datetime
@@ -70,7 +71,10 @@ class Prices:
         self._spot: Remembered[SpotRange] = Remembered(SPOT_FOR, clock)
 
     def on_demand(self, site: Site, instance_type: str, at: datetime) -> Listed:
-        """The on-demand price of one machine an hour at `at`."""
+        """The on-demand price of one machine an hour at `at`: agreed, else AWS's, else the catalogue's."""
+        own = site.place.prices.get(instance_type)
+        if own is not None and own.on_demand is not None and own.holds(at):
+            return Listed(own.on_demand, OWN_LIST)
         problem = self._outage(site)
         if not problem:
             try:
