@@ -20,11 +20,9 @@ from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
 from lessor.domain.lease import Lease, State
 from lessor.typed import DOUBLE, SINGLE
-from lessor.when import UnclearEndError, parse_end
-from lessor.when.parsing import EXAMPLES
+from lessor.when import end_and_rest, parse_end
 
 _DAY = timedelta(days=1)
-_END_WORDS = 8
 _FORMS = {Verb.EXTEND: Form.EXTEND, Verb.RESTORE: Form.RESTORE}
 _STATES = {Verb.EXTEND: State.ACTIVE, Verb.RESTORE: State.STOPPED}
 
@@ -90,11 +88,11 @@ class Moving:
                 raise Refused("no-lease", f"'{word[:40]}' is no lease id; write /gpu extend ID WHEN [reason]")
             person = await self._desk.person(ask)
             lease = await self._desk.gateway.lease(lease_id)
-            until, reason = end_and_reason(rest, self._desk.now(), person.tz, lease.ends_at)
+            until, reason = end_and_rest(rest, self._desk.now(), person.tz, lease.ends_at)
         except Refused as refused:
             await self._desk.reply(ask, self._desk.refusal(refused))
             return
-        told = await self._acting.act(ask, Verb.EXTEND, lease_id, reason, until)
+        told = await self._acting.act(ask, Verb.EXTEND, lease_id, reason.strip(f" {DOUBLE}{SINGLE}"), until)
         await self._desk.reply(ask, told.message)
 
     async def _typed(self, ask: Ask, text: str, lease_id: str, verb: Verb) -> datetime:
@@ -104,25 +102,6 @@ class Moving:
         now = self._desk.now()
         base = lease.ends_at if verb is Verb.EXTEND else None
         return parse_end(text, now, person.tz, base=base).instant(base or now)
-
-
-def end_and_reason(text: str, now: datetime, zone: str, base: datetime | None) -> tuple[datetime, str]:
-    """The end at the beginning of `text`, as many words of it as make one, and the rest.
-
-    An end that is understood but refused is never made shorter until it fits: `today 18:00` is not `today`.
-    """
-    words = text.split(" ")
-    refused: UnclearEndError | None = None
-    for count in range(min(len(words), _END_WORDS), 0, -1):
-        try:
-            end = parse_end(" ".join(words[:count]), now, zone, base=base)
-        except UnclearEndError as error:
-            if error.code != "end-unclear" or set(error.proposals).isdisjoint(EXAMPLES):
-                raise
-            refused = error
-        else:
-            return end.instant(base or now), " ".join(words[count:]).strip(f" {DOUBLE}{SINGLE}")
-    raise refused or Refused("no-end", "say until when")
 
 
 def _fields(words: dict[str, str], proposal: int) -> list[Block]:

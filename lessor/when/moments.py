@@ -18,8 +18,8 @@ GLUED = re.compile(r"(?<=\d)(?:z|[+\-−]\d{2}:?\d{2})$")
 LETTERS = frozenset(
     re.findall(
         r"\w+",
-        "acdt acst adt aedt aest akdt akst art ast awst brt bst cat cdt cest cet cst eat edt eest eet est gst hkt hst ist "
-        "jst kst mdt msk mst ndt nst nzdt nzst pdt pkt pst pht sast sgt wat west wet wib",
+        "acdt acst adt aedt aest akdt akst art ast awst brt bst cat cdt cest cet cst eat edt eest eet est gst hkt hst "
+        "ist jst kst mdt msk mst ndt nst nzdt nzst pdt pkt pst pht sast sgt wat west wet wib",
     )
 )
 """Abbreviations that people write after a time; those of the person's own zone are added."""

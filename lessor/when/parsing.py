@@ -14,6 +14,7 @@ from lessor.when.moments import Moment, parse_moment
 from lessor.when.spans import Span, parse_span
 
 LONGEST_TEXT = 100
+MOST_WORDS = 8
 PREFIX = re.compile(r"(in|for|until|till|til|through|on|at)\s")
 FOR_SPANS = ("in", "for")
 UNRANGED = ("end-unclear", "end-unknown")
@@ -45,6 +46,22 @@ def parse_end(
         proposals = tuple(meant or accepted)[:3]
         why = str(doubt) if doubt.code in UNRANGED else f"{doubt}{_allowed(limits)}"
         raise UnclearEndError(doubt.code, _message(text, why, proposals, meant=bool(meant)), proposals) from None
+
+
+def end_and_rest(text: str, now: datetime, zone: str, base: datetime | None = None) -> tuple[datetime, str]:
+    """The instant that the first words of `text` mean, as many as make an end, and the words after them.
+
+    Lengths count from `base`, the end that holds, or from `now`. What is understood but refused is never made shorter
+    until it fits: `today 18:00` is not `today`. Raises `UnclearEndError`.
+    """
+    words = single_spaced(text).split(" ")
+    for count in range(min(len(words), MOST_WORDS), 1, -1):
+        if speaks_of_an_end(" ".join(words[:count]), now, zone, base):
+            break
+    else:
+        count = 1
+    end = parse_end(" ".join(words[:count]), now, zone, base=base)
+    return end.instant(base or now), " ".join(words[count:])
 
 
 def speaks_of_an_end(text: str, now: datetime, zone: str, base: datetime | None = None) -> bool:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lessor.domain.errors import Refused
 from lessor.domain.request import Limits
-from lessor.when import UnclearEndError, local, parse_end
+from lessor.when import UnclearEndError, end_and_rest, local, parse_end
 
 BERLIN = "Europe/Berlin"
 WEDNESDAY = datetime(2026, 6, 3, 15, 11, tzinfo=ZoneInfo(BERLIN))
@@ -156,6 +156,27 @@ def test_A33_instants_read_in_the_viewers_zone() -> None:
     assert local(at, "Asia/Tokyo") == "Monday 1 June 2026 18:00 JST"
     assert local(at, "America/Sao_Paulo") == "Monday 1 June 2026 06:00 UTC-03"
     assert local(at, "Nowhere/Land") == "Monday 1 June 2026 09:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "rest"),
+    [
+        ("3d the data came late", "Mon 2026-06-08 18:00", "the data came late"),
+        ("2h", "Fri 2026-06-05 20:00", ""),
+        ("until friday 20:00 please", "Fri 2026-06-05 20:00", "please"),
+        ("friday", "Sat 2026-06-06 00:00", ""),
+    ],
+)
+def test_an_end_and_the_reason_after_it(text: str, expected: str, rest: str) -> None:
+    friday = datetime(2026, 6, 5, 18, tzinfo=ZoneInfo(BERLIN))
+    until, reason = end_and_rest(text, WEDNESDAY, BERLIN, friday)
+    assert (until.astimezone(ZoneInfo(BERLIN)).strftime("%a %Y-%m-%d %H:%M"), reason) == (expected, rest)
+
+
+@pytest.mark.parametrize("text", ["today 14:00 please", "whenever it is done", ""])
+def test_an_end_that_is_refused_is_not_cut_until_it_fits(text: str) -> None:
+    with pytest.raises(UnclearEndError):
+        end_and_rest(text, WEDNESDAY, BERLIN)
 
 
 ZONES = st.sampled_from(
