@@ -82,9 +82,9 @@ def test_what_is_gone_is_cleaned_up_after(state: State) -> None:
 
 
 def test_what_was_only_stopped_from_outside_goes_to_grace() -> None:
-    change = life.lost(a_lease(), "stopped from inside", READY + HOUR, READY + 2 * HOUR, gone=False)
-    got = change.lease
-    assert (got.state, got.stopped_at) == (State.STOPPED, READY + 2 * HOUR)
+    lease = life.warning_undelivered(a_lease(), "slack is down", ENDS, READY).lease
+    got = life.lost(lease, "stopped from inside", READY + HOUR, READY + 2 * HOUR, gone=False).lease
+    assert (got.state, got.stopped_at, got.next_try) == (State.STOPPED, READY + 2 * HOUR, None)
     assert got.spans == (Span(LAUNCHED, READY + HOUR, HOURLY),)
     assert life.restore(got, ENDS, "U0REQUESTER", READY + 3 * HOUR).lease.restoring
 
@@ -113,6 +113,7 @@ def instances(*conditions: Condition | None) -> tuple[Lease, Sighting]:
         ((None,), State.DELETING),
         ((Condition.STOPPED,), State.STOPPED),
         ((Condition.STOPPED, Condition.GONE), State.STOPPED),
+        ((Condition.STOPPED, Condition.GONE, Condition.DELETING), State.STOPPED),
         ((Condition.GONE, None, Condition.DELETING), State.DELETING),
         ((Condition.RUNNING,), State.ACTIVE),
         ((Condition.UNKNOWN,), State.ACTIVE),
