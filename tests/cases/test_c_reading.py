@@ -148,7 +148,7 @@ def test_C26_type_not_offered_in_the_region(world: World, provider: Ec2Provider)
 
 
 def test_C28_price_unknown_counted_as_zero(world: World, provider: Ec2Provider) -> None:
-    quote = provider.quote(Need(instance_type="g7e.2xlarge"), place(), Market.ON_DEMAND, world.now())
+    quote = provider.quote(Need(instance_type="g7.2xlarge"), place(), Market.ON_DEMAND, world.now())
     assert (quote.offer.hourly, quote.known, quote.total(timedelta(hours=1))) == (None, False, None)
     assert "has no on-demand price" in quote.note
 
