@@ -7,6 +7,7 @@ raises SlackError.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -49,6 +50,14 @@ class Args:
         text = self.text(name)
         return int(text) if text.isdigit() else default
 
+    def logged(self) -> Json:
+        """The arguments as the log keeps them: no token, structures parsed where they can be."""
+        shown = {name: value for name, value in self.values.items() if name != "token"}
+        for name in _STRUCTURED & shown.keys():
+            with contextlib.suppress(SlackError):
+                shown[name] = self.structure(name)
+        return shown
+
     def structure(self, name: str) -> Any:
         """`blocks`, `view` and the like, which may be JSON text; None when absent."""
         value = self.values.get(name)
@@ -69,7 +78,10 @@ class WebApi:
 
     async def __call__(self, request: Request) -> Response:
         method = request.path_params["method"]
-        args = await _arguments(request)
+        try:
+            args = await _arguments(request)
+        except SlackError as refused:
+            return JSONResponse(refused.answer())
         faults = self._core.faults
         if faults.use("down", method) is not None:
             self._log(method, args, "down")
@@ -120,9 +132,8 @@ class WebApi:
             raise SlackError(failing.error)
 
     def _log(self, method: str, args: Args, outcome: str) -> None:
-        arguments = {name: args.structure(name) if name in _STRUCTURED else args.values[name] for name in args.values}
-        arguments.pop("token", None)
-        self._core.calls.append({"method": method, "args": arguments, "outcome": outcome, "at": self._core.clock.now()})
+        call = {"method": method, "args": args.logged(), "outcome": outcome, "at": self._core.clock.now()}
+        self._core.calls.append(call)
         self._core.store.touch()
 
 
@@ -136,13 +147,22 @@ class BrokenResponse(Response):
         await asyncio.sleep(0)
 
 
+def _json_object(body: bytes) -> Json:
+    try:
+        loaded = json.loads(body)
+    except ValueError as wrong:
+        raise SlackError("invalid_json") from wrong
+    if not isinstance(loaded, dict):
+        raise SlackError("json_not_object")
+    return loaded
+
+
 async def _arguments(request: Request) -> Args:
     values: Json = dict(request.query_params)
     body = await request.body()
     content_type = request.headers.get("content-type", "").partition(";")[0].strip()
     if content_type == "application/json" and body:
-        loaded = json.loads(body)
-        values |= loaded if isinstance(loaded, dict) else {}
+        values |= _json_object(body)
     elif content_type == "multipart/form-data":
         values |= {key: value for key, value in (await request.form()).items() if isinstance(value, str)}
     elif body:

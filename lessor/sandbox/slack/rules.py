@@ -110,6 +110,7 @@ class Shape:
         if not isinstance(value, dict):
             found.append(problem("must be an object", at))
             return
+        before = len(found)
         found += [problem(f"missing required field: {key}", at) for key in self.required if value.get(key) is None]
         for key, item in value.items():
             rule = self.required.get(key) or self.optional.get(key)
@@ -117,7 +118,7 @@ class Shape:
                 found.append(problem(f"invalid additional property: {key}", at))
             elif rule is not None and item is not None:
                 rule.check(item, f"{at}/{key}", found)
-        if self.across is not None:
+        if self.across is not None and len(found) == before:
             self.across(value, at, found)
 
 
@@ -135,7 +136,11 @@ class OneOf:
         kind = value.get("type")
         if kind is None:
             found.append(problem("missing required field: type", at))
-        elif kind not in self.shapes or (self.allowed is not None and kind not in self.allowed):
+        elif (
+            not isinstance(kind, str)
+            or kind not in self.shapes
+            or (self.allowed is not None and kind not in self.allowed)
+        ):
             found.append(problem(f"unsupported type: {kind}", f"{at}/type"))
         else:
             self.shapes[kind].check(value, at, found)

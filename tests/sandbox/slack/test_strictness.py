@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lessor.sandbox.slack.blockkit import check_message_blocks, check_view
 from lessor.sandbox.slack.errors import SlackError
+from lessor.sandbox.slack.schema import BLOCKS, ELEMENTS
 from tests.sandbox.slack.rehearsal import button, card, options, plain, request_view, section
 
 Json = dict[str, Any]
+KEYS = sorted(
+    {"type", "text", "blocks", "title", "value", "label", *(key for shape in BLOCKS.values() for key in shape.optional)}
+    | {key for shape in (*BLOCKS.values(), *ELEMENTS.values()) for key in (*shape.required, *shape.optional)}
+)
 
 
 def actions(*elements: Json) -> Json:
@@ -210,3 +218,23 @@ def test_a_huge_view_is_too_large() -> None:
     with pytest.raises(SlackError) as refused:
         check_view({**request_view(), "blocks": many}, "modal")
     assert refused.value.code == "view_too_large"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_no_garbage_is_accepted_or_crashes_the_check(garbage: Any) -> None:
+    for check in (lambda: check_message_blocks([garbage]), lambda: check_view(garbage, "modal")):
+        with pytest.raises(SlackError):
+            check()
+
+
+@given(st.sampled_from(sorted(BLOCKS)), st.dictionaries(st.sampled_from(KEYS), JSON, max_size=6))
+def test_blocks_of_a_known_type_with_garbage_inside_never_crash_the_check(kind: str, parts: Json) -> None:
+    with contextlib.suppress(SlackError):
+        check_message_blocks([{**parts, "type": kind}])

@@ -157,3 +157,18 @@ async def test_the_log_of_calls_names_refusals(slack: RunningSandbox, api: Async
     await refusal(api.chat_postMessage(channel="C0NOWHERE", text="y"))
     calls = await slack.calls("chat.postMessage")
     assert [(call["args"]["text"], call["outcome"]) for call in calls] == [("x", "ok"), ("y", "channel_not_found")]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "error"),
+    [
+        ("application/json", "{", "invalid_json"),
+        ("application/json", "[]", "json_not_object"),
+        ("application/x-www-form-urlencoded", "channel=C0GPUREQUESTS&blocks=%7B", "invalid_blocks_format"),
+    ],
+)
+async def test_garbage_is_refused(slack: RunningSandbox, content_type: str, body: str, error: str) -> None:
+    headers = {"Authorization": f"Bearer {slack.bot_token}", "Content-Type": content_type}
+    url = f"{slack.api_url}chat.postMessage"
+    async with aiohttp.ClientSession() as session, session.post(url, data=body, headers=headers) as answer:
+        assert (answer.status, await answer.json()) == (200, {"ok": False, "error": error})
