@@ -167,7 +167,7 @@ class Life:
             self._write_end()
 
     async def _active(self) -> None:
-        if self.observed:
+        if self._reported():
             await self._check_observed()
             return
         extensions = self.lease.extensions
@@ -279,7 +279,11 @@ class Life:
             return
 
     def _disturbed(self) -> bool:
-        return self.cancelled or bool(self.observed) or self._renewal_due()
+        return self.cancelled or self._reported() or self._renewal_due()
+
+    def _reported(self) -> bool:
+        """Whether something was seen of a lease in use; what was seen of any other is what we did ourselves."""
+        return self.lease.state is State.ACTIVE and bool(self.observed)
 
     def _renewal_due(self) -> bool:
         """Time to continue as new, and nothing is under way that the next run could misread."""

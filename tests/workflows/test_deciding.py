@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from datetime import timedelta
 
 import pytest
@@ -13,7 +14,7 @@ from lessor.domain.lease import State
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.quota import Reservation
 from lessor.ports import PermanentError, RetryableError
-from tests.workflows.conftest import ADMIN, MANAGER, PLACE, REQUESTER, SECOND, World
+from tests.workflows.conftest import ADMIN, MANAGER, REQUESTER, SECOND, World
 
 APPROVE = Decision(Outcome.APPROVE, (Reason("small", "costs little"),), policy_version="v1")
 DENY = Decision(Outcome.DENY, (Reason("no-h100", "H100 is kept for training"),), policy_version="v1")
@@ -47,14 +48,11 @@ async def test_the_same_act_redelivered_gives_the_same_answer(world: World) -> N
 
 
 async def test_an_approval_sent_with_the_first_task_counts(world: World) -> None:
-    slow = asyncio.Event()
-    world.cloud.before["quote"] = lambda: None
     handle = await world.ask()
     answer = await world.act(handle, Verb.APPROVE, MANAGER)
     assert answer.ok
     await world.until(handle, State.ACTIVE)
     assert world.events(handle)[:4] == ["requested", "assessed", "approval-given", "approved"]
-    slow.set()
 
 
 async def test_a_recorded_act_has_its_effect_without_an_answer(world: World) -> None:
@@ -65,8 +63,7 @@ async def test_a_recorded_act_has_its_effect_without_an_answer(world: World) -> 
     assert lease.decided_by == MANAGER.id
 
 
-@pytest.mark.parametrize("person", [REQUESTER])
-async def test_nobody_decides_their_own_request_under_any_id(world: World, person: object) -> None:
+async def test_nobody_decides_their_own_request_under_any_id(world: World) -> None:
     handle = await world.ask(requester="W0REQUESTER")
     await world.until(handle, State.AWAITING_APPROVAL)
     for verb in (Verb.APPROVE, Verb.DENY):
@@ -162,6 +159,7 @@ async def test_what_cannot_be_priced_for_good_is_denied_and_what_can_be_later_is
     assert world.cloud.times("quote") == 2
 
 
+@pytest.mark.filterwarnings("ignore:coroutine .*run_workflow.* was never awaited:RuntimeWarning")
 async def test_a_workflow_started_by_hand_without_a_request_fails_with_the_remedy(world: World) -> None:
     handle = await world.env.client.start_workflow(
         contracts.LEASE_WORKFLOW, LeaseInput("gpu-byhand00"), id="gpu-byhand00", task_queue=contracts.TASK_QUEUE
@@ -169,4 +167,5 @@ async def test_a_workflow_started_by_hand_without_a_request_fails_with_the_remed
     with pytest.raises(Exception) as error:
         await handle.result()
     assert "start leases with /gpu request" in str(error.value.__cause__)
-    assert PLACE.provider == "aws"
+    # The SDK leaves a coroutine behind when a workflow's constructor refuses: collect it under the filter.
+    gc.collect()

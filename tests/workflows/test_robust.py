@@ -67,30 +67,3 @@ async def test_many_acts_at_once_are_all_answered(world: World) -> None:
         answers = await asyncio.gather(*(extend(n) for n in range(start, start + 8)))
         assert all(a.code in ("extend", "end-not-later") for a in answers)
     assert (await world.lease(handle)).ends_at == ends_at + timedelta(minutes=24)
-
-
-async def test_a_long_life_continues_as_new_and_loses_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    handle = await world.active()
-    first = await handle.describe()
-    lease = await world.lease(handle)
-    for number in range(1, 1_520):
-        act = Act(f"keep-{number}", Verb.KEEP, REQUESTER.id)
-        await handle.signal("act", act)
-        if number % 100 == 0:
-            await world.when(handle, lambda _: True, "still alive")
-    again = Act("keep-7", Verb.KEEP, REQUESTER.id)
-    latest = world.env.client.get_workflow_handle_for(  # type: ignore[var-annotated]
-        "LeaseWorkflow",
-        handle.id,  # type: ignore[arg-type]
-    )
-    await world.when(latest, lambda _: True, "still alive")
-    for _ in range(500):
-        if (await latest.describe()).run_id != first.run_id:
-            break
-        await asyncio.sleep(0.01)
-    assert (await latest.describe()).run_id != first.run_id
-    kept = world.events(handle).count("kept")
-    await latest.signal("act", again)
-    later = await world.lease(latest)
-    assert (later.state, later.ends_at, later.resources) == (State.ACTIVE, lease.ends_at, lease.resources)
-    assert world.events(handle).count("kept") in (kept, 1_519)

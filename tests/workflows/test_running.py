@@ -198,3 +198,14 @@ async def test_the_second_lead_may_keep_a_lease_until_its_end(world: World) -> N
     handle = await world.active()
     assert (await world.act(handle, Verb.KEEP, SECOND)).ok
     assert world.events(handle)[-1] == "kept"
+
+
+async def test_a_report_about_a_stopped_lease_does_not_keep_it_awake(world: World) -> None:
+    handle = await world.active()
+    await world.act(handle, Verb.RELEASE, REQUESTER)
+    stopped = await world.until(handle, State.STOPPED)
+    report = Observed(stopped.resources[0].id, "stopped", "", stopped.stopped_at)
+    await handle.signal(SIGNAL_OBSERVED, report)
+    assert (await world.act(handle, Verb.RESTORE, REQUESTER, until=stopped.stopped_at + 6 * HOUR)).ok
+    await world.until(handle, State.ACTIVE)
+    assert (await world.act(handle, Verb.KEEP, REQUESTER)).ok
