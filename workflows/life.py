@@ -196,7 +196,7 @@ class Life:
     async def _check_observed(self) -> None:
         """Something was reported gone or stopped: look again before believing it (law 2)."""
         report = self.observed.pop(0)
-        sighting = await calls.look(self.lease)
+        sighting = await self._look_or_unknown()
         now = workflow.now()
         self._book.apply(life.observed(self.lease, sighting, report.reason or report.condition, report.at, now))
 

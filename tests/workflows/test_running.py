@@ -194,6 +194,16 @@ async def test_a_false_report_changes_nothing(world: World) -> None:
     assert (await world.lease(handle)).state is State.ACTIVE
 
 
+async def test_a_second_look_that_fails_for_good_changes_nothing(world: World) -> None:
+    handle = await world.active()
+    lease = await world.lease(handle)
+    world.cloud.fail["look"] = [PermanentError("not authorized to perform DescribeInstances", "UnauthorizedOperation")]
+    await handle.signal(SIGNAL_OBSERVED, Observed(lease.resources[0].id, "gone", "", lease.ready_at))
+    await world.when(handle, lambda _: not world.cloud.fail["look"], "a second look")
+    assert (await world.lease(handle)).state is State.ACTIVE
+    assert (await world.act(handle, Verb.KEEP, REQUESTER)).ok
+
+
 async def test_the_second_lead_may_keep_a_lease_until_its_end(world: World) -> None:
     handle = await world.active()
     assert (await world.act(handle, Verb.KEEP, SECOND)).ok
