@@ -102,7 +102,7 @@ async def _story(stage: _Stage) -> None:
             await perform(stage.steps(slack, evidence), stage.performance, view)
     _tell_result(stage)
     if stage.keep:
-        stage.told.print(up.links(stage.sandbox))
+        up.show_links(stage.told, stage.sandbox)
         stage.told.print("Everything still runs. Ctrl-C stops it and removes its data.")
         await asyncio.Event().wait()
 

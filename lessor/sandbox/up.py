@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from lessor.sandbox import children as happenings
 from lessor.sandbox.children import Child, ChildFailedError, Happening
@@ -54,7 +53,7 @@ def run(
 
 async def _serve(supervisor: Supervisor, sandbox: Sandbox, console: Console) -> int:
     async def until_told() -> None:
-        console.print(links(sandbox))
+        show_links(console, sandbox)
         console.print("Ready. Ctrl-C stops everything; leases go on at the next start.")
         await asyncio.Event().wait()
 
@@ -112,20 +111,22 @@ def tell_failure(console: Console, command: str, failed: ChildFailedError) -> No
     console.print(f"[bold red]{command}:[/] {escape(str(failed))}; everything else was stopped", soft_wrap=True)
 
 
-def links(sandbox: Sandbox) -> Table:
-    """Where to look, as one table."""
-    table = Table(title="lessor sandbox", show_header=False, title_justify="left")
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    table.add_column(style="dim", overflow="fold")
-    table.add_row("Slack", sandbox.slack_url, "be the requester, the manager, finance or an admin")
-    table.add_row("Temporal UI", sandbox.temporal_ui_url, "every lease, step by step")
-    table.add_row("AWS simulator", sandbox.aws_page, "what exists, and what shall go wrong")
-    table.add_row("Temporal server", sandbox.temporal_address, "for the temporal CLI")
-    table.add_row("Configuration", str(sandbox.data.config), "yours to edit; read at the next start")
-    table.add_row("Data", str(sandbox.data.root), "delete it to start afresh")
-    table.add_row("Logs", str(sandbox.data.logs), "one file per program")
-    return table
+def show_links(console: Console, sandbox: Sandbox) -> None:
+    """Where to look, one row each; never wrapped, so that addresses can be clicked and copied in a narrow terminal."""
+    rows = (
+        ("Slack", sandbox.slack_url, "be the requester, the manager, finance or an admin"),
+        ("Temporal UI", sandbox.temporal_ui_url, "every lease, step by step"),
+        ("AWS simulator", sandbox.aws_page, "what exists, and what shall go wrong"),
+        ("Temporal server", sandbox.temporal_address, "for the temporal CLI"),
+        ("Configuration", str(sandbox.data.config), "yours to edit; read at the next start"),
+        ("Data", str(sandbox.data.root), "delete it to start afresh"),
+        ("Logs", str(sandbox.data.logs), "one file per program"),
+    )
+    width = max(len(where) for _, where, _ in rows)
+    console.print()
+    for title, where, what in rows:
+        console.print(f"  [bold]{title:<16}[/]{escape(where):<{width}}  [dim]{what}[/]", soft_wrap=True)
+    console.print()
 
 
 def _show_tail(console: Console, lines: tuple[str, ...]) -> None:
