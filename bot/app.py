@@ -185,15 +185,15 @@ class _Handlers:
             await self._modals.show(opened, done["view"])
         elif done and done.get("errors"):
             text = "; ".join(done["errors"].values())
-            await self._modals.tell(opened, Form.DETAILS, "Not done", self._desk.message("refused.j2", message=text))
+            await self._modals.tell(opened, Form.DETAILS, "not_done", self._desk.message("refused.j2", message=text))
         elif done:
-            await self._modals.show(opened, self._modals.sentence(Form.DETAILS, "Done", "done.j2"))
+            await self._modals.show(opened, self._modals.sentence(Form.DETAILS, "done", "done.j2"))
         else:
             values = {"problem": "an error on our side", "kept": "It may not have taken effect."}
-            await self._modals.show(opened, self._modals.sentence(Form.DETAILS, "Not done", "trouble.j2", **values))
+            await self._modals.show(opened, self._modals.sentence(Form.DETAILS, "not_done", "trouble.j2", **values))
 
     def _recording(self) -> Any:
-        return self._modals.sentence(Form.DETAILS, "One moment", "recording.j2")
+        return self._modals.sentence(Form.DETAILS, "wait", "recording.j2")
 
     def _start(self, ask: Ask, handle: Handle) -> None:
         self._desk.background.start(self._guarded(ask, handle), ask.key)

@@ -10,12 +10,11 @@ from slack_sdk.models.blocks import ActionsBlock, Block, SectionBlock
 from bot import words
 from bot.ask import Ask
 from bot.authority import may_enter
-from bot.blocks import buttons
-from bot.blocks.message import Message, button, compose, markdown
+from bot.blocks.buttons import Buttons
+from bot.blocks.message import Message, compose, markdown
 from bot.blocks.text import cut
 from bot.desk import Desk
 from bot.facts import facts
-from bot.ids import Do
 from bot.people import People
 from lessor.contracts import Verb
 from lessor.domain.errors import Refused
@@ -34,6 +33,7 @@ class Browsing:
     def __init__(self, desk: Desk, people: People) -> None:
         self._desk = desk
         self._people = people
+        self._buttons = Buttons(desk.wording)
 
     async def list(self, ask: Ask, text: str) -> None:
         """Open leases: one's own, those of a person who is named, or of a team."""
@@ -68,10 +68,10 @@ class Browsing:
         parts = self._desk.wording.parts("details.j2", **values)
         row: list[Any] = []
         if any(person.is_same(one.all_ids) for one in deciders):
-            row = buttons.decide(lease)[:2]
+            row = self._buttons.verdict(lease)
         if enter:
-            row += buttons.owner(lease, now)
-        await self._desk.reply(ask, compose(parts, [*row, buttons.details(lease)]))
+            row += self._buttons.owner(lease, now)
+        await self._desk.reply(ask, compose(parts, [*row, self._buttons.details(lease.id)]))
 
     async def confirm(self, ask: Ask, text: str, verb: Verb) -> None:
         """Ask before a lease is released or withdrawn by command."""
@@ -80,10 +80,9 @@ class Browsing:
         except Refused as refused:
             await self._desk.reply(ask, self._desk.refusal(refused))
             return
-        action = Do.RELEASE if verb is Verb.RELEASE else Do.WITHDRAW
-        label = "Release now" if verb is Verb.RELEASE else "Withdraw"
+        press = self._buttons.release if verb is Verb.RELEASE else self._buttons.withdraw
         values = {**facts(lease, self._desk.now()), "zone": person.tz, "verb": verb.value}
-        row = [button(label, action, lease.id, style="danger"), buttons.details(lease)]
+        row = [press(lease.id, asked=True), self._buttons.details(lease.id)]
         await self._desk.reply(ask, self._desk.message("confirm.j2", row, **values))
 
     async def _wanted(self, ask: Ask, text: str, verb: str) -> tuple[Person, Lease]:
@@ -120,7 +119,7 @@ class Browsing:
         blocks: list[Block] = list(compose(parts).blocks)
         blocks += lines(self._desk, found[:PAGE], person)
         if len(found) > PAGE:
-            blocks.append(ActionsBlock(elements=[button("Next page", Do.NEXT_PAGE, f"{scope}|{found[PAGE - 1].id}")]))
+            blocks.append(ActionsBlock(elements=[self._buttons.next_page(f"{scope}|{found[PAGE - 1].id}")]))
         return Message(parts["title"], tuple(blocks))
 
 
@@ -130,5 +129,5 @@ def lines(desk: Desk, leases: Sequence[Lease], person: Person) -> list[Block]:
     for lease in leases:
         parts = desk.wording.parts("line.j2", zone=person.tz, **facts(lease, desk.now()))
         text = markdown(cut(parts["title"], LINE_MOST))
-        blocks.append(SectionBlock(text=text, accessory=buttons.details(lease)))
+        blocks.append(SectionBlock(text=text, accessory=Buttons(desk.wording).details(lease.id)))
     return blocks

@@ -10,7 +10,7 @@ from typing import TypeVar
 import structlog
 from slack_sdk.errors import SlackApiError
 
-from bot.blocks import buttons
+from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose
 from bot.facts import facts
 from bot.posting import Postman
@@ -38,6 +38,7 @@ class Cards:
         self._reach = reach
         self._directory = directory
         self._wording = wording
+        self._buttons = Buttons(wording)
         self._settings = settings
 
     async def ask(self, lease: Lease, now: datetime) -> Delivery:
@@ -99,7 +100,7 @@ class Cards:
 
     def _waits(self, lease: Lease, now: datetime, recipient: Recipient, deciders: Sequence[Person]) -> Message:
         parts = self._wording.parts("waits.j2", zone=recipient.zone, **facts(lease, now, deciders))
-        return compose(parts, [buttons.withdraw(lease), buttons.details(lease)])
+        return compose(parts, [self._buttons.withdraw(lease.id), self._buttons.details(lease.id)])
 
     def _outcome(self, lease: Lease, now: datetime, recipient: Recipient) -> Message:
         return compose(self._wording.parts("decided.j2", zone=recipient.zone, **facts(lease, now)))
@@ -112,7 +113,8 @@ def card(
     parts = wording.parts("card.j2", zone=zone, **facts(lease, now, deciders))
     if lease.state is not State.AWAITING_APPROVAL:
         return compose(parts)
-    return compose(parts, buttons.decide(lease) if decidable else [buttons.details(lease)])
+    buttons = Buttons(wording)
+    return compose(parts, buttons.decide(lease) if decidable else [buttons.details(lease.id)])
 
 
 def _key(lease: Lease, recipient: Recipient) -> str:

@@ -10,7 +10,6 @@ from slack_sdk.models.views import View
 
 from bot.acting import Acting
 from bot.ask import Ask, metadata
-from bot.blocks import request_form
 from bot.blocks.message import plain_text, sections
 from bot.desk import Desk
 from bot.details import details
@@ -38,7 +37,7 @@ class Deciding:
         words = self._desk.wording.parts("deny_form.j2", lease_id=ask.value)
         opened = await self._modals.open(ask, Form.DENY, lease=ask.value, ts=ask.ts)
         if opened:
-            await self._modals.show(opened, _deny_form(words, opened.metadata))
+            await self._modals.show(opened, self._deny_form(words, opened.metadata))
 
     async def deny(self, ask: Ask) -> dict[str, Any]:
         """What the acknowledgement of the sent form says."""
@@ -47,7 +46,7 @@ class Deciding:
         told = await self._acting.act(ask, Verb.DENY, form.get("lease", ""), reason=value)
         if told.ok:
             return {"response_action": "clear"}
-        return {"response_action": "update", "view": self._modals.words(Form.DETAILS, "Deny", told.message.blocks)}
+        return {"response_action": "update", "view": self._modals.words(Form.DETAILS, "deny", told.message.blocks)}
 
     async def show(self, ask: Ask) -> None:
         """Everything about one request or lease, in a view."""
@@ -61,18 +60,17 @@ class Deciding:
             )
             deciders = await self._desk.gateway.eligible(lease)
         except Refused as refused:
-            await self._modals.tell(opened, Form.DETAILS, "Details", self._desk.refusal(refused))
+            await self._modals.tell(opened, Form.DETAILS, "details", self._desk.refusal(refused))
             return
         blocks = details(self._desk.wording, lease, events, deciders, self._desk.now(), person)
         await self._modals.show(opened, self._modals.words(Form.DETAILS, lease.id, blocks))
 
-
-def _deny_form(words: dict[str, str], remembered: dict[str, str]) -> View:
-    reason = InputBlock(
-        block_id="reason",
-        label=plain_text(words["label"]),
-        element=PlainTextInputElement(action_id="reason", multiline=True, max_length=REASON_MOST),
-        hint=plain_text(words["hint"]),
-    )
-    blocks = [*sections(words["title"]), reason]
-    return request_form.modal(Form.DENY, remembered, words["heading"], blocks, submit=words["submit"])
+    def _deny_form(self, words: dict[str, str], remembered: dict[str, str]) -> View:
+        reason = InputBlock(
+            block_id="reason",
+            label=plain_text(words["label"]),
+            element=PlainTextInputElement(action_id="reason", multiline=True, max_length=REASON_MOST),
+            hint=plain_text(words["hint"]),
+        )
+        blocks = [*sections(words["title"]), reason]
+        return self._modals.views.form(Form.DENY, remembered, words["heading"], blocks, words["submit"])

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from slack_sdk.models.blocks import ActionsBlock, Block, SectionBlock
+from collections.abc import Iterable, Sequence
+
+from slack_sdk.models.blocks import ActionsBlock, Block, ButtonElement, SectionBlock
 from slack_sdk.models.views import View
 
 from bot.ask import Ask
-from bot.blocks import buttons
-from bot.blocks.message import button, divider, markdown, sections
+from bot.blocks.buttons import Buttons
+from bot.blocks.message import divider, markdown, sections
 from bot.blocks.text import cut
 from bot.browsing import LINE_MOST
 from bot.desk import Desk
 from bot.facts import facts
-from bot.ids import Do
 from lessor.domain.errors import Refused
 from lessor.domain.lease import OPEN, Lease, State
 from lessor.domain.people import Person
@@ -28,6 +29,7 @@ class Home:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._buttons = Buttons(desk.wording)
 
     async def publish(self, ask: Ask) -> None:
         """Show the person's Home as it is now."""
@@ -52,13 +54,15 @@ class Home:
             more_deciding=len(deciding) > DECIDING_MOST,
             channel=self._desk.settings.approvals_channel,
         )
-        blocks = [*sections(words["title"]), ActionsBlock(elements=[button("Request GPUs", Do.REQUEST, "new")])]
+        blocks = [*sections(words["title"]), ActionsBlock(elements=[self._buttons.request()])]
         blocks += [*sections(words["mine"])]
         for lease in mine[:MINE_MOST]:
-            blocks += self._entry(lease, person, [*buttons.owner(lease, self._desk.now()), buttons.details(lease)])
+            blocks += self._entry(
+                lease, person, [*self._buttons.owner(lease, self._desk.now()), self._buttons.details(lease.id)]
+            )
         blocks += [*sections(words.get("more_mine", "")), divider(), *sections(words["deciding"])]
         for lease in deciding[:DECIDING_MOST]:
-            blocks += self._entry(lease, person, buttons.decide(lease))
+            blocks += self._entry(lease, person, self._buttons.decide(lease))
         return [*blocks, *sections(words.get("more_deciding", ""))]
 
     async def _deciding(self, person: Person) -> list[Lease]:
@@ -72,10 +76,10 @@ class Home:
                 found.append(lease)
         return found
 
-    def _entry(self, lease: Lease, person: Person, row: list[object]) -> list[Block]:
+    def _entry(self, lease: Lease, person: Person, row: Sequence[ButtonElement]) -> list[Block]:
         text = self._desk.wording.parts("line.j2", zone=person.tz, **facts(lease, self._desk.now()))["title"]
-        return [SectionBlock(text=markdown(cut(text, LINE_MOST))), ActionsBlock(elements=row)]  # type: ignore[arg-type]
+        return [SectionBlock(text=markdown(cut(text, LINE_MOST))), ActionsBlock(elements=list(row))]
 
 
-def _names(states: object) -> tuple[str, ...]:
-    return tuple(state.value for state in states)  # type: ignore[attr-defined]
+def _names(states: Iterable[State]) -> tuple[str, ...]:
+    return tuple(state.value for state in states)

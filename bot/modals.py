@@ -14,8 +14,8 @@ from slack_sdk.models.views import View
 
 from bot import slack_errors
 from bot.ask import Ask
-from bot.blocks import request_form
 from bot.blocks.message import Message, sections
+from bot.blocks.views import Views
 from bot.desk import Desk
 
 log = structlog.get_logger(__name__)
@@ -35,6 +35,7 @@ class Modals:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self.views = Views(desk.wording)
 
     async def open(self, ask: Ask, callback: str, **remembered: str) -> Opened | None:
         """Show the loading view; `None` when Slack no longer takes the trigger, of which the person is told."""
@@ -42,7 +43,7 @@ class Modals:
         text = self._desk.wording.parts("loading.j2")["title"]
         try:
             answer = await self._desk.slack.views_open(
-                trigger_id=ask.trigger_id, view=request_form.loading(callback, metadata, text)
+                trigger_id=ask.trigger_id, view=self.views.words(callback, metadata, "wait", sections(text))
             )
         except SlackApiError as error:
             if not slack_errors.trigger_refused(error):
@@ -67,7 +68,7 @@ class Modals:
         await self.show(opened, self.words(callback, title, message.blocks))
 
     def words(self, callback: str, title: str, blocks: Sequence[Block]) -> View:
-        return request_form.words(callback, {}, title, blocks)
+        return self.views.words(callback, {}, title, blocks)
 
     def sentence(self, callback: str, title: str, template: str, **values: Any) -> View:
         """A view with one sentence of a template."""

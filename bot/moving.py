@@ -9,7 +9,6 @@ from slack_sdk.models.blocks import Block, DateTimePickerElement, InputBlock, Pl
 
 from bot.acting import Acting
 from bot.ask import Ask, metadata
-from bot.blocks import request_form
 from bot.blocks.message import plain_text, sections
 from bot.desk import Desk
 from bot.facts import facts
@@ -45,7 +44,7 @@ class Moving:
             person = await self._desk.person(ask)
             lease = await self._desk.gateway.lease(ask.value)
         except Refused as refused:
-            await self._modals.tell(opened, form, "Not possible", self._desk.refusal(refused))
+            await self._modals.tell(opened, form, "not_done", self._desk.refusal(refused))
             return
         now = self._desk.now()
         words = self._desk.wording.parts("move_form.j2", verb=verb.value, zone=person.tz, **facts(lease, now))
@@ -53,8 +52,8 @@ class Moving:
             view = self._modals.words(form, words["heading"], sections(words["impossible"]))
         else:
             proposal = int(_proposal(lease, verb, now).timestamp())
-            view = request_form.modal(
-                form, opened.metadata, words["heading"], _fields(words, proposal), submit=words["submit"]
+            view = self._modals.views.form(
+                form, opened.metadata, words["heading"], _fields(words, proposal), words["submit"]
             )
         await self._modals.show(opened, view)
 
@@ -75,7 +74,7 @@ class Moving:
             return {"response_action": "errors", "errors": {"end": str(refused)[:1_000]}}
         told = await self._acting.act(ask, verb, lease_id, values["reason"]["reason"]["value"] or "", until)
         if told.ok:
-            view = self._modals.words(_FORMS[verb], "Done", told.message.blocks)
+            view = self._modals.words(_FORMS[verb], "done", told.message.blocks)
             return {"response_action": "update", "view": view}
         return {"response_action": "errors", "errors": {"end" if typed else "until": told.message.text[:1_000]}}
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import structlog
 from slack_sdk.errors import SlackApiError
 
-from bot.blocks import buttons
+from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose
 from bot.cards import Cards
 from bot.conversations import Conversations
@@ -39,6 +39,7 @@ class SlackNotifier:
         wording: Renderer | None = None,
     ) -> None:
         self._wording = wording or slack_renderer()
+        self._buttons = Buttons(self._wording)
         self._postman = Postman(client, ledger)
         conversations = Conversations(client)
         self._reach = Reach(self._postman, conversations, directory, self._wording, settings)
@@ -70,8 +71,8 @@ class SlackNotifier:
             why = self._wording.parts("fallback.j2", **values)["note"]
             parts["note"] = f"{parts['note']}\n{why}" if "note" in parts else why
         if notice is Notice.WARNING:
-            return compose(parts, buttons.warned(lease) if lease.state is State.ACTIVE else ())
-        return compose(parts, buttons.owner(lease, now) if _has_buttons(lease, notice) else ())
+            return compose(parts, self._buttons.warned(lease) if lease.state is State.ACTIVE else ())
+        return compose(parts, self._buttons.owner(lease, now) if _has_buttons(lease, notice) else ())
 
     async def _bring_up_to_date(self, lease: Lease, occasion: str, now: datetime) -> None:
         """Settle warnings of an end that no longer holds, and redraw what still carries old buttons or times."""

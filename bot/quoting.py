@@ -50,7 +50,7 @@ class Quoting:
         text = await self.text(wanted, choices)
         if turn != progress.newest:
             return
-        view = request_form.form(wanted, choices, text, metadata(ask.view))
+        view = request_form.form(self._desk.wording, wanted, choices, text, metadata(ask.view))
         for known in (progress.hash or ask.view["hash"], ""):
             try:
                 answer = await self._desk.slack.views_update(view_id=view_id, hash=known or None, view=view)

@@ -33,7 +33,7 @@ QUICK_SECONDS = 0.8
 
 SAME_COMMAND = timedelta(seconds=60)
 
-_TITLE = "Request GPUs"
+_TITLE = "request"
 
 log = structlog.get_logger(__name__)
 
@@ -142,7 +142,7 @@ class Requesting:
         if outcome.similar:
             wanted = replace(wanted, anyway_offered=True)
         text = await self._quoting.text(wanted, choices)
-        return request_form.form(wanted, choices, text, metadata(ask.view), self._problems(outcome))
+        return request_form.form(self._desk.wording, wanted, choices, text, metadata(ask.view), self._problems(outcome))
 
     async def _text(self, ask: Ask) -> None:
         reading = self._desk.background.start(self._read(ask), "read a request")
@@ -217,10 +217,14 @@ class Requesting:
         wanted = wish.completed(wanted, choices)
         problems = self._problems(Outcome(errors=typed.errors)) if typed else ""
         waiting = self._desk.wording.parts("loading.j2")["title"]
-        shown = await self._modals.show(opened, request_form.form(wanted, choices, waiting, opened.metadata, problems))
+        shown = await self._modals.show(
+            opened, request_form.form(self._desk.wording, wanted, choices, waiting, opened.metadata, problems)
+        )
         if shown:
             text = await self._quoting.text(wanted, choices)
-            await self._modals.show(shown, request_form.form(wanted, choices, text, opened.metadata, problems))
+            await self._modals.show(
+                shown, request_form.form(self._desk.wording, wanted, choices, text, opened.metadata, problems)
+            )
 
     async def _opened(self, ask: Ask) -> Opened | None:
         return await self._modals.open(ask, Form.REQUEST)

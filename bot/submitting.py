@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from bot.blocks import buttons
-from bot.blocks.message import Message, button, compose
+from bot.blocks.buttons import Buttons
+from bot.blocks.message import Message, compose
 from bot.desk import Desk
 from bot.facts import facts
-from bot.ids import Do
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.lease import Lease, State
 from lessor.domain.request import Request
@@ -46,6 +45,7 @@ class Submitting:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._buttons = Buttons(desk.wording)
 
     async def send(self, request: Request, zone: str, *, anyway: bool) -> Outcome:
         """Never raises: whatever goes wrong is in words, and says what was kept."""
@@ -67,9 +67,8 @@ class Submitting:
 
     def similar(self, ids: Sequence[str]) -> Message:
         """Which look-alikes are open, with the choice to make another one anyway."""
-        again = button("Make another anyway", Do.AGAIN, ids[0])
-        show = button("Details", Do.DETAILS, ids[0])
-        return compose(self._desk.wording.parts("similar.j2", similar=ids, form=False), [show, again])
+        row = [self._buttons.details(ids[0]), self._buttons.again(ids[0])]
+        return compose(self._desk.wording.parts("similar.j2", similar=ids, form=False), row)
 
     async def _words(self, done: Submitted, zone: str) -> Message:
         lease = None if done.recorded_only else await self._assessed(done.lease_id)
@@ -78,7 +77,7 @@ class Submitting:
         if lease:
             deciders = await self._desk.gateway.eligible(lease)
             values |= facts(lease, self._desk.now(), deciders)
-            row = [*buttons.owner(lease, self._desk.now()), buttons.details(lease)]
+            row = [*self._buttons.owner(lease, self._desk.now()), self._buttons.details(lease.id)]
         values |= {"lease_id": done.lease_id, "recorded_only": done.recorded_only}
         return compose(self._desk.wording.parts("submitted.j2", **values), row)
 

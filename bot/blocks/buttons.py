@@ -1,65 +1,87 @@
-"""Which buttons a lease has in its state; each carries the lease's id."""
+"""Which buttons a lease has in its state. Each carries an id and nothing else; the labels are in `buttons.j2`."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+
+from slack_sdk.models.blocks import ButtonElement
 
 from bot.blocks.message import button, confirmation
 from bot.facts import remaining
 from bot.ids import Do
 from lessor.domain.lease import Lease, State
 from lessor.domain.transitions import BEFORE_USE
+from lessor.rendering import Renderer
 
 
-def decide(lease: Lease) -> list[Any]:
-    """For those who can decide."""
-    return [
-        button("Approve", Do.APPROVE, lease.id, style="primary"),
-        button("Deny", Do.DENY, lease.id, style="danger"),
-        details(lease),
-    ]
+class Buttons:
+    """Buttons in the organisation's words."""
 
+    def __init__(self, wording: Renderer) -> None:
+        self._wording = wording
 
-def details(lease: Lease) -> Any:
-    return button("Details", Do.DETAILS, lease.id)
+    def decide(self, lease: Lease) -> list[ButtonElement]:
+        """For those who can decide."""
+        return [*self.verdict(lease), self.details(lease.id)]
 
+    def verdict(self, lease: Lease) -> list[ButtonElement]:
+        """Approve and deny alone."""
+        words = self._words(lease.id)
+        return [
+            button(words["approve"], Do.APPROVE, lease.id, style="primary"),
+            button(words["deny"], Do.DENY, lease.id, style="danger"),
+        ]
 
-def owner(lease: Lease, now: datetime) -> list[Any]:
-    """For the owner: what the state allows, without what would be refused anyway."""
-    if lease.state is State.ACTIVE:
-        return [*_extend(lease), release(lease)]
-    if lease.state is State.STOPPED:
-        return _restore(lease, now)
-    return [withdraw(lease)] if lease.state in BEFORE_USE else []
+    def owner(self, lease: Lease, now: datetime) -> list[ButtonElement]:
+        """For the owner: what the state allows, without what would be refused anyway."""
+        if lease.state is State.ACTIVE:
+            return [*self._extend(lease), self.release(lease.id)]
+        if lease.state is State.STOPPED:
+            return self._restore(lease, now)
+        return [self.withdraw(lease.id)] if lease.state in BEFORE_USE else []
 
+    def warned(self, lease: Lease) -> list[ButtonElement]:
+        """Under a warning."""
+        keep = button(self._words(lease.id)["keep"], Do.KEEP, lease.id)
+        return [*self._extend(lease), self.release(lease.id), keep]
 
-def warned(lease: Lease) -> list[Any]:
-    """Under a warning."""
-    return [*_extend(lease), release(lease), button("Keep until the end", Do.KEEP, lease.id)]
+    def details(self, lease_id: str) -> ButtonElement:
+        return self._plain(Do.DETAILS, "details", lease_id)
 
+    def again(self, lease_id: str) -> ButtonElement:
+        """Ask for the same as an open lease."""
+        return self._plain(Do.AGAIN, "again", lease_id)
 
-def release(lease: Lease) -> Any:
-    ask = confirmation(
-        f"Release {lease.id}?",
-        "The machine is stopped now and deleted after the grace period. Until then it can be restored.",
-        "Release now",
-        "Not yet",
-    )
-    return button("Release now", Do.RELEASE, lease.id, style="danger", confirm=ask)
+    def request(self) -> ButtonElement:
+        return self._plain(Do.REQUEST, "request", "new")
 
+    def next_page(self, after: str) -> ButtonElement:
+        return self._plain(Do.NEXT_PAGE, "next_page", after)
 
-def withdraw(lease: Lease) -> Any:
-    ask = confirmation(
-        f"Withdraw {lease.id}?", "Nothing is decided or created after this.", "Withdraw", "Keep the request"
-    )
-    return button("Withdraw", Do.WITHDRAW, lease.id, confirm=ask)
+    def release(self, lease_id: str, *, asked: bool = False) -> ButtonElement:
+        """Release now; it asks first, unless the message around it is the question."""
+        return self._dangerous(Do.RELEASE, "release", lease_id, asked=asked)
 
+    def withdraw(self, lease_id: str, *, asked: bool = False) -> ButtonElement:
+        """Take a request back; it asks first, unless the message around it is the question."""
+        return self._dangerous(Do.WITHDRAW, "withdraw", lease_id, asked=asked)
 
-def _extend(lease: Lease) -> list[Any]:
-    return [button("Extend", Do.EXTEND, lease.id, style="primary")] if remaining(lease) else []
+    def _extend(self, lease: Lease) -> list[ButtonElement]:
+        words = self._words(lease.id)
+        return [button(words["extend"], Do.EXTEND, lease.id, style="primary")] if remaining(lease) else []
 
+    def _restore(self, lease: Lease, now: datetime) -> list[ButtonElement]:
+        possible = lease.stoppable and lease.last_end and lease.last_end >= now + lease.terms.min_duration
+        words = self._words(lease.id)
+        return [button(words["restore"], Do.RESTORE, lease.id, style="primary")] if possible else []
 
-def _restore(lease: Lease, now: datetime) -> list[Any]:
-    possible = lease.stoppable and lease.last_end and lease.last_end >= now + lease.terms.min_duration
-    return [button("Restore", Do.RESTORE, lease.id, style="primary")] if possible else []
+    def _plain(self, action: Do, word: str, value: str) -> ButtonElement:
+        return button(self._words(value)[word], action, value)
+
+    def _dangerous(self, action: Do, word: str, lease_id: str, *, asked: bool) -> ButtonElement:
+        words = self._words(lease_id)
+        ask = confirmation(words[f"{word}_title"], words[f"{word}_text"], words[word], words[f"{word}_no"])
+        return button(words[word], action, lease_id, style="danger", confirm=None if asked else ask)
+
+    def _words(self, lease_id: str) -> dict[str, str]:
+        return self._wording.parts("buttons.j2", lease_id=lease_id)

@@ -126,7 +126,9 @@ def plain_text(text: str) -> PlainTextObject:
     return PlainTextObject(text=text, emoji=True)
 
 
-def button(text: str, action: str, value: str, *, style: str = "", confirm: ConfirmObject | None = None) -> Any:
+def button(
+    text: str, action: str, value: str, *, style: str = "", confirm: ConfirmObject | None = None
+) -> ButtonElement:
     """A button that carries an id and nothing else."""
     return ButtonElement(
         text=plain_text(label(text)), action_id=action, value=value, style=style or None, confirm=confirm

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,53 +20,47 @@ from slack_sdk.models.views import View
 
 from bot.blocks.message import markdown, plain_text, sections
 from bot.blocks.text import cut, label, labels
+from bot.blocks.views import Views
 from bot.ids import Form
 from bot.wish import PURPOSE_PART, TYPE_PREFIX, Wish
 from lessor.domain.errors import FieldError
 from lessor.domain.request import Workload
-from lessor.rendering import mrkdwn
+from lessor.rendering import Renderer, mrkdwn
 
 if TYPE_CHECKING:
-    from lessor.gateway import Choices, PlaceChoice
+    from lessor.gateway import Choices
 
 OPTIONS_MOST = 100
 QUOTE_BLOCK = "quote"
 
 _FIELDS = {"disk_gib": "disk", "need": "model"}
-_NUMBER_CHANGES = {"trigger_actions_on": ["on_character_entered"]}
-_TEXT_CHANGES = {"trigger_actions_on": ["on_enter_pressed"]}
+_EVERY_CHANGE = {"trigger_actions_on": ["on_character_entered"]}
+_ENTER = {"trigger_actions_on": ["on_enter_pressed"]}
 
 
-def loading(callback: str, metadata: Mapping[str, str], text: str) -> View:
-    """What opens within the three seconds that Slack gives, whatever is still to be read."""
-    return modal(callback, metadata, "One moment", sections(text))
-
-
-def words(callback: str, metadata: Mapping[str, str], title: str, blocks: Sequence[Block]) -> View:
-    """A view that says something and asks nothing."""
-    return modal(callback, metadata, title, blocks)
-
-
-def form(wish: Wish, choices: Choices, quote: str, metadata: Mapping[str, str], problems: str = "") -> View:
+def form(
+    wording: Renderer, wish: Wish, choices: Choices, quote: str, metadata: Mapping[str, str], problems: str = ""
+) -> View:
     """The form with `wish` filled in. `quote` and `problems` are escaped text for people."""
     hidden = {"memory": str(wish.memory_gib or ""), "region": wish.region, "zone": wish.zone, "cost": wish.cost_center}
     remembered = {**metadata, **{name: value for name, value in hidden.items() if value}}
+    fields = _Fields(wording, wish, choices)
     blocks = [
         *(sections(problems) if problems else ()),
-        _select("team", "Team", [(t.key, t.name or t.key) for t in choices.teams], wish.team),
-        _select("model", "GPU", _models(wish, choices), wish.model, dispatch=True),
-        _number("count", "How many GPUs", wish.count, _counts(wish, choices), dispatch=True),
-        _select("place", "Where", [(p.name, p.label or p.name) for p in choices.places], wish.place, dispatch=True),
-        _markets(wish, choices),
-        _text("end", "Until when", wish.end, _TEXT_CHANGES, "8h, 3d, friday 18:00 or 2026-12-24; in your time zone"),
-        *_purposes(wish),
-        _select("workload", "Workload", [(w.value, w.value) for w in Workload], wish.workload),
-        _number("disk", "Disk in GiB", wish.disk, ""),
-        _options(wish),
-        _tags(wish),
+        fields.select("team", [(t.key, t.name or t.key) for t in choices.teams], wish.team),
+        fields.select("model", fields.models(), wish.model, dispatch=True),
+        fields.number("count", wish.count, dispatch=True),
+        fields.select("place", [(p.name, p.label or p.name) for p in choices.places], wish.place, dispatch=True),
+        fields.markets(),
+        fields.end(),
+        *fields.purposes(),
+        fields.select("workload", [(w.value, w.value) for w in Workload], wish.workload),
+        fields.number("disk", wish.disk),
+        fields.options(),
+        fields.tags(),
         SectionBlock(block_id=QUOTE_BLOCK, text=markdown(cut(quote))),
     ]
-    return modal(Form.REQUEST, remembered, "Request GPUs", blocks, submit="Send")
+    return Views(wording).form(Form.REQUEST, remembered, fields.words["heading"], blocks, fields.words["send"])
 
 
 def field_errors(view: Mapping[str, Any], errors: Iterable[FieldError]) -> dict[str, str]:
@@ -85,123 +78,122 @@ def field_errors(view: Mapping[str, Any], errors: Iterable[FieldError]) -> dict[
     return found
 
 
-def _models(wish: Wish, choices: Choices) -> list[tuple[str, str]]:
-    offered = [(m.model, m.label or m.model) for m in choices.models]
-    if wish.model.startswith(TYPE_PREFIX):
-        offered.insert(0, (wish.model, f"instance type {wish.model.removeprefix(TYPE_PREFIX)}"))
-    return offered
+class _Fields:
+    """The fields of one form, with the words of `form.j2`."""
 
+    def __init__(self, wording: Renderer, wish: Wish, choices: Choices) -> None:
+        self._wish = wish
+        self._choices = choices
+        self._wording = wording
+        self.words = self._said()
 
-def _counts(wish: Wish, choices: Choices) -> str:
-    counts = next((m.counts for m in choices.models if m.model == wish.model), ())
-    return f"machines come with {', '.join(map(str, counts))}" if counts else ""
+    def models(self) -> list[tuple[str, str]]:
+        offered = [(m.model, m.label or m.model) for m in self._choices.models]
+        if self._wish.model.startswith(TYPE_PREFIX):
+            offered.insert(0, (self._wish.model, self.words["instance_type"]))
+        return offered
 
+    def markets(self) -> Block:
+        place = next((p for p in self._choices.places if p.name == self._wish.place), None)
+        offered = [(m.value, m.value) for m in place.markets] if place else []
+        # The block is another one for every place, since a choice that the new place lacks must not stay chosen.
+        suffix = hashlib.sha256(self._wish.place.encode()).hexdigest()[:8]
+        return self.select("market", offered, self._wish.market, dispatch=True, block_id=f"market-{suffix}")
 
-def _markets(wish: Wish, choices: Choices) -> Block:
-    place: PlaceChoice | None = next((p for p in choices.places if p.name == wish.place), None)
-    markets = [(m.value, m.value) for m in place.markets] if place else []
-    # The block is another one for every place, since a choice that the new place lacks must not stay chosen.
-    suffix = hashlib.sha256(wish.place.encode()).hexdigest()[:8]
-    return _select("market", "Market", markets, wish.market, dispatch=True, block_id=f"market-{suffix}")
-
-
-def _select(
-    name: str,
-    title: str,
-    offered: Sequence[tuple[str, str]],
-    chosen: str,
-    *,
-    dispatch: bool = False,
-    block_id: str = "",
-) -> Block:
-    shown = offered[:OPTIONS_MOST]
-    texts = labels([mrkdwn(text) for _, text in shown])
-    options = [Option(value=value, text=plain_text(text)) for (value, _), text in zip(shown, texts, strict=True)]
-    initial = next((option for option in options if option.value == chosen), None)
-    rest = len(offered) - len(shown)
-    hint = plain_text(f"and {rest} more, which can be typed: /gpu request ...") if rest else None
-    element = StaticSelectElement(action_id=f"wish-{name}", options=options, initial_option=initial)
-    return InputBlock(
-        block_id=block_id or name,
-        label=plain_text(title),
-        element=element,
-        dispatch_action=dispatch or None,
-        hint=hint,
-    )
-
-
-def _number(name: str, title: str, value: str, hint: str, *, dispatch: bool = False) -> Block:
-    element = NumberInputElement(
-        action_id=f"wish-{name}",
-        is_decimal_allowed=False,
-        initial_value=value or None,
-        dispatch_action_config=_NUMBER_CHANGES if dispatch else None,
-    )
-    return InputBlock(
-        block_id=name,
-        label=plain_text(title),
-        element=element,
-        dispatch_action=dispatch or None,
-        hint=plain_text(hint) if hint else None,
-    )
-
-
-def _text(name: str, title: str, value: str, changes: dict[str, Any], hint: str) -> Block:
-    element = PlainTextInputElement(
-        action_id=f"wish-{name}", initial_value=value or None, dispatch_action_config=changes, max_length=200
-    )
-    return InputBlock(
-        block_id=name, label=plain_text(title), element=element, dispatch_action=True, hint=plain_text(hint)
-    )
-
-
-def _purposes(wish: Wish) -> list[Block]:
-    blocks: list[Block] = []
-    for number, part in enumerate(wish.purposes, start=1):
-        name = "purpose" if number == 1 else f"purpose-{number}"
-        title = "Purpose" if number == 1 else f"Purpose, continued ({number})"
-        element = PlainTextInputElement(
-            action_id=f"wish-{name}", initial_value=part or None, multiline=True, max_length=PURPOSE_PART
+    def select(
+        self,
+        name: str,
+        offered: Sequence[tuple[str, str]],
+        chosen: str,
+        *,
+        dispatch: bool = False,
+        block_id: str = "",
+    ) -> Block:
+        """One of what is offered; what does not fit into Slack's list is mentioned, not dropped in silence."""
+        shown = offered[:OPTIONS_MOST]
+        texts = labels([mrkdwn(text) for _, text in shown])
+        options = [Option(value=value, text=plain_text(text)) for (value, _), text in zip(shown, texts, strict=True)]
+        initial = next((option for option in options if option.value == chosen), None)
+        rest = len(offered) - len(shown)
+        return InputBlock(
+            block_id=block_id or name,
+            label=plain_text(self.words[name]),
+            element=StaticSelectElement(action_id=f"wish-{name}", options=options, initial_option=initial),
+            dispatch_action=dispatch or None,
+            hint=plain_text(self._said(more=rest)["more"]) if rest else None,
         )
-        blocks.append(InputBlock(block_id=name, label=plain_text(title), element=element, optional=number > 1 or None))
-    return blocks
 
+    def number(self, name: str, value: str, *, dispatch: bool = False) -> Block:
+        element = NumberInputElement(
+            action_id=f"wish-{name}",
+            is_decimal_allowed=False,
+            initial_value=value or None,
+            dispatch_action_config=_EVERY_CHANGE if dispatch else None,
+        )
+        hint = self.words.get(f"{name}_hint")
+        return InputBlock(
+            block_id=name,
+            label=plain_text(self.words[name]),
+            element=element,
+            dispatch_action=dispatch or None,
+            hint=plain_text(hint) if hint else None,
+        )
 
-def _options(wish: Wish) -> Block:
-    offered = {"snapshot": "Keep a snapshot of the disks when it is deleted"}
-    if wish.anyway_offered:
-        offered["anyway"] = "Make another one although a similar request is open"
-    options = [Option(value=value, text=plain_text(label(text))) for value, text in offered.items()]
-    chosen = [o for o in options if (o.value == "snapshot" and wish.snapshot) or (o.value == "anyway" and wish.anyway)]
-    element = CheckboxesElement(action_id="wish-options", options=options, initial_options=chosen or None)
-    return InputBlock(
-        block_id="options-anyway" if wish.anyway_offered else "options",
-        label=plain_text("Options"),
-        element=element,
-        optional=True,
-    )
+    def end(self) -> Block:
+        element = PlainTextInputElement(
+            action_id="wish-end", initial_value=self._wish.end or None, dispatch_action_config=_ENTER, max_length=200
+        )
+        return InputBlock(
+            block_id="end",
+            label=plain_text(self.words["end"]),
+            element=element,
+            dispatch_action=True,
+            hint=plain_text(self.words["end_hint"]),
+        )
 
+    def purposes(self) -> list[Block]:
+        blocks: list[Block] = []
+        for number, part in enumerate(self._wish.purposes, start=1):
+            name = "purpose" if number == 1 else f"purpose-{number}"
+            title = self.words["purpose"] if number == 1 else f"{self.words['purpose_more']} ({number})"
+            element = PlainTextInputElement(
+                action_id=f"wish-{name}", initial_value=part or None, multiline=True, max_length=PURPOSE_PART
+            )
+            blocks.append(
+                InputBlock(block_id=name, label=plain_text(title), element=element, optional=number > 1 or None)
+            )
+        return blocks
 
-def _tags(wish: Wish) -> Block:
-    element = PlainTextInputElement(
-        action_id="wish-tags", initial_value=wish.tags or None, multiline=True, max_length=PURPOSE_PART
-    )
-    return InputBlock(
-        block_id="tags",
-        label=plain_text("Tags"),
-        element=element,
-        optional=True,
-        hint=plain_text("one key=value on each line; they go onto the resources"),
-    )
+    def options(self) -> Block:
+        ticked = {"snapshot": self._wish.snapshot, "anyway": self._wish.anyway}
+        offered = ["snapshot", *(["anyway"] if self._wish.anyway_offered else [])]
+        options = [Option(value=name, text=plain_text(label(self.words[name]))) for name in offered]
+        element = CheckboxesElement(
+            action_id="wish-options",
+            options=options,
+            initial_options=[option for option in options if ticked[option.value]] or None,
+        )
+        return InputBlock(
+            block_id="options-anyway" if self._wish.anyway_offered else "options",
+            label=plain_text(self.words["options"]),
+            element=element,
+            optional=True,
+        )
 
+    def tags(self) -> Block:
+        element = PlainTextInputElement(
+            action_id="wish-tags", initial_value=self._wish.tags or None, multiline=True, max_length=PURPOSE_PART
+        )
+        return InputBlock(
+            block_id="tags",
+            label=plain_text(self.words["tags"]),
+            element=element,
+            optional=True,
+            hint=plain_text(self.words["tags_hint"]),
+        )
 
-def modal(callback: str, metadata: Mapping[str, str], title: str, blocks: Sequence[Block], submit: str = "") -> View:
-    return View(
-        type="modal",
-        callback_id=callback,
-        private_metadata=json.dumps(dict(metadata)),
-        title=plain_text(cut(title, 24)),
-        submit=plain_text(submit) if submit else None,
-        close=plain_text("Cancel" if submit else "Close"),
-        blocks=list(blocks),
-    )
+    def _said(self, more: int = 0) -> dict[str, str]:
+        counts = next((m.counts for m in self._choices.models if m.model == self._wish.model), ())
+        instance_type = self._wish.model.removeprefix(TYPE_PREFIX)
+        listed = ", ".join(str(count) for count in counts)
+        return self._wording.parts("form.j2", counts=listed, instance_type=instance_type, more=more)
