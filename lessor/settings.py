@@ -25,6 +25,7 @@ WANTED = {
     "TEMPORAL_ADDRESS": "is HOST:PORT, such as localhost:7233",
     "LESSOR_CONFIG": "is the path of your lessor.yaml",
     "LESSOR_DATA": "is a directory that may be written to",
+    "LESSOR_TEMPLATES": "is a directory laid out like templates/, with the files that you want worded differently",
 }
 WEB = re.compile(r"https?://[^\s/@]+(/\S*)?")
 DATABASE = re.compile(r"(sqlite:///\S+|postgresql(\+psycopg)?://\S+)")

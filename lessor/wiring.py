@@ -68,7 +68,7 @@ def open_parts(settings: Settings, config: Config) -> Parts:
         for place in config.places
         if place.provider == "aws"
     }
-    providers: dict[str, Provider] = {"aws": Ec2Provider(places, catalogue)}
+    providers: dict[str, Provider] = {"aws": Ec2Provider(places, catalogue, templates=settings.lessor_templates)}
     return Parts(config, ledger, ConfigDirectory(config), providers, catalogue)
 
 
