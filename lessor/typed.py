@@ -71,3 +71,12 @@ def _closing(plain: str, opening: int, unpaired: set[str]) -> int | None:
             return index if plain[opening + 1 : index].strip() else None
     unpaired.add(marks)
     return None
+
+
+def quoted(text: str) -> str:
+    """`text` as `tokens` reads it back in one piece: in quotes that do not end inside it."""
+    plain = single_spaced(text)
+    for opening, closing, marks in (('"', '"', DOUBLE), ("'", "'", SINGLE)):
+        if not any(mark in plain for mark in marks):
+            return f"{opening}{plain}{closing}"
+    return plain

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from zoneinfo import available_timezones
+from zoneinfo import ZoneInfo, available_timezones
 
 from lessor.catalog import load_catalogue
 from lessor.config.configuration import ALL_MODELS, Config
@@ -11,6 +11,7 @@ from lessor.config.model import LeaseConfig, PlaceConfig, StepConfig
 from lessor.config.problems import KeyPath
 from lessor.config.wording import nearest
 from lessor.domain.request import spell
+from lessor.domain.sweep import LATEST, SOONEST
 
 Found = Iterator[tuple[KeyPath, str]]
 
@@ -26,12 +27,11 @@ def check(config: Config) -> Found:
 
 
 def _people(config: Config) -> Found:
-    zones = available_timezones()
     owners: dict[str, int] = {}
     for index, person in enumerate(config.organisation.people):
         path: KeyPath = ("organisation", "people", index)
-        if person.tz not in zones:
-            yield (*path, "tz"), f"'{person.tz}' is no time zone{_zone_hint(person.tz, zones)}"
+        if not _is_zone(person.tz):
+            yield (*path, "tz"), f"'{person.tz}' is no time zone{_zone_hint(person.tz)}"
         if person.email and "@" not in person.email:
             yield (*path, "email"), f"'{person.email}' is no e-mail address"
         for key, ref in _own_refs(person.id, person.email, person.aliases):
@@ -47,7 +47,16 @@ def _own_refs(person_id: str, email: str, aliases: tuple[str, ...]) -> list[tupl
     return [(key, ref) for key, ref in refs if ref]
 
 
-def _zone_hint(name: str, zones: set[str]) -> str:
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return False
+    return True
+
+
+def _zone_hint(name: str) -> str:
+    zones = available_timezones()
     by_fold = {zone.casefold(): zone for zone in zones}
     if name.casefold() in by_fold:
         return f"; write '{by_fold[name.casefold()]}'"
@@ -99,6 +108,9 @@ def _lease(lease: LeaseConfig) -> Found:
     for key in positive:
         if not getattr(lease, key):
             yield ("lease", key), "is 0; it must be longer than that"
+    if not SOONEST <= lease.sweep_every <= LATEST:
+        message = f"is {spell(lease.sweep_every)}; allowed: {spell(SOONEST)} to {spell(LATEST)}"
+        yield ("lease", "sweep_every"), message
     if lease.max_duration < lease.min_duration:
         yield ("lease", "max_duration"), f"is below min_duration ({spell(lease.min_duration)})"
     if lease.max_duration > lease.max_total:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from lessor.config.durations import Duration
 from lessor.domain.lease import Terms
 from lessor.domain.request import Market
+from lessor.domain.sweep import EVERY
 
 DEFAULTS = Terms()
 KEY = r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$"
@@ -137,6 +138,8 @@ class LeaseConfig(Section):
     """A deletion that takes longer than this pages the administrators."""
     blocked_retry: Duration = DEFAULTS.blocked_retry
     """The pause between tries of a blocked deletion."""
+    sweep_every: Duration = EVERY
+    """How often every place is read and compared with the ledger."""
 
 
 class PriceConfig(Section):

@@ -1,0 +1,71 @@
+"""Acts on a lease: approve, deny, extend, release, withdraw."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lessor.cli.browsing import lease_id
+from lessor.cli.output import tell
+from lessor.cli.session import DONE, Session
+from lessor.contracts import Act, Answer, Verb
+from lessor.domain.errors import Refused
+from lessor.domain.people import Person
+from lessor.when import end_and_rest, local
+
+if TYPE_CHECKING:
+    from lessor.gateway import Gateway
+
+QUESTIONS = {
+    Verb.RELEASE: "Give {id} back now? Its machines stop, and are deleted after the grace period",
+    Verb.WITHDRAW: "Withdraw the request {id}? What exists of it already is taken down",
+}
+
+
+async def act_on_lease(
+    session: Session, gateway: Gateway, person: Person, text: str, verb: str, reason: str, *, yes: bool
+) -> int:
+    """One act of the acting person; what takes something away is confirmed first, unless `yes`."""
+    lease, what = lease_id(text), Verb(verb)
+    if what in QUESTIONS:
+        session.confirm(QUESTIONS[what].format(id=lease), yes=yes)
+    return await _send(session, gateway, person, lease, what, reason, None)
+
+
+async def extend_lease(session: Session, gateway: Gateway, person: Person, text: str, when: str, reason: str) -> int:
+    """A new end: a length counts from the present end, a date stands for itself."""
+    lease = await gateway.lease(lease_id(text))
+    until, rest = end_and_rest(when, session.now(), person.tz, lease.ends_at)
+    return await _send(session, gateway, person, lease.id, Verb.EXTEND, reason or rest, until)
+
+
+async def _send(
+    session: Session, gateway: Gateway, person: Person, lease: str, verb: Verb, reason: str, until: datetime | None
+) -> int:
+    act = Act(f"{lease}/{verb.value}/cli:{uuid.uuid4().hex}", verb, person.id, reason, until)
+    answer = await gateway.act(lease, act)
+    if not answer.ok:
+        raise Refused(answer.code, _words(answer, person))
+    tell(session.as_json, _facts(answer), _words(answer, person))
+    return DONE
+
+
+def _words(answer: Answer, person: Person) -> str:
+    ends = f"; it ends {local(answer.ends_at, person.tz)}" if answer.ends_at and answer.ok else ""
+    recorded = "; it is recorded and takes effect as soon as the worker is back" if answer.recorded_only else ""
+    return f"{answer.message or f'{answer.lease_id} is {answer.state}'}{ends}{recorded}"
+
+
+def _facts(answer: Answer) -> dict[str, object]:
+    return {
+        "ok": answer.ok,
+        "code": answer.code,
+        "message": answer.message,
+        "lease_id": answer.lease_id,
+        "state": answer.state,
+        "by": answer.by or None,
+        "at": answer.at.isoformat() if answer.at else None,
+        "ends_at": answer.ends_at.isoformat() if answer.ends_at else None,
+        "recorded_only": answer.recorded_only,
+    }

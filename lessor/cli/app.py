@@ -1,0 +1,231 @@
+"""All commands with their options and help; what they do is imported only when they run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Reason, Yes
+from lessor.cli.session import Session
+
+app = typer.Typer(
+    help="GPU leases: every GPU has an owner, a purpose, a price and an end date.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    epilog="Exit codes: 0 done, 1 refused or failed, 2 wrong usage or configuration, 3 Temporal or the ledger "
+    "cannot be reached.",
+)
+config_app = typer.Typer(help="The configuration, lessor.yaml.", no_args_is_help=True)
+audit_app = typer.Typer(help="The record of everything that happened.", no_args_is_help=True)
+app.add_typer(config_app, name="config")
+app.add_typer(audit_app, name="audit")
+
+
+@app.command()
+def up(
+    port_base: Annotated[
+        int | None, typer.Option(min=1024, max=65_500, help="The first of the ports to use.", show_default=False)
+    ] = None,
+    data: Annotated[Path, typer.Option(envvar="LESSOR_DATA", help="Where everything is kept.")] = Path(".lessor"),
+) -> None:
+    """Run everything on this machine: Temporal, a simulated AWS, a Slack look-alike, worker and bot."""
+    from lessor.cli.sandbox import run_up
+
+    raise typer.Exit(run_up(port_base, data))
+
+
+@app.command()
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Leave everything running afterwards, until Ctrl-C.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Play a whole lease in about a minute: ask, approve, use, extend, end, delete, prove."""
+    from lessor.cli.sandbox import run_demo
+
+    raise typer.Exit(run_demo(keep, as_json))
+
+
+@app.command()
+def request(
+    context: typer.Context,
+    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Such as: 2 x a100 80gb for 8h training")],
+    team: Annotated[str, typer.Option(help="One of your teams.")] = "",
+    until: Annotated[str, typer.Option(help="8h, 3d, 'friday 18:00', 2026-12-24, 'end of month'.")] = "",
+    purpose: Annotated[str, typer.Option(help="What for; approvers read it.")] = "",
+    workload: Annotated[str, typer.Option(help="training, fine-tuning, batch-inference, ...")] = "",
+    market: Annotated[str, typer.Option(help="on-demand, spot or capacity-block.")] = "",
+    place: Annotated[str, typer.Option(help="A place of lessor.yaml, a region or a zone.")] = "",
+    disk: Annotated[str, typer.Option(help="Size of the root volume in GiB.")] = "",
+    tag: Annotated[list[str] | None, typer.Option(help="Another tag, as key=value; may be given again.")] = None,
+    snapshot: Annotated[bool, typer.Option("--snapshot", help="Keep a snapshot when it is deleted.")] = False,
+    key: Annotated[str, typer.Option(help="The same key makes one lease, however often it is sent.")] = "",
+    anyway: Annotated[bool, typer.Option("--anyway", help="Make another one beside a pending look-alike.")] = False,
+    yes: Yes = False,
+    actor: Actor = "",
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask for GPUs.
+
+    Everything may stand in the text, in any order:
+
+    lessor request 2 x a100 80gb for 8h training "fine-tune the ranking model" team:research in research-us
+    """
+    from lessor.cli.requesting import Wanted, request_lease
+
+    options = {"team": team, "until": until, "purpose": purpose, "workload": workload, "market": market}
+    options |= {"place": place, "disk": disk}
+    wanted = Wanted(tuple(text), options, tuple(tag or ()), snapshot, key, anyway, yes)
+    session = Session.of(context, actor, config, as_json)
+    session.run(lambda gateway, person: request_lease(session, gateway, person, wanted))
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    everybody: Annotated[bool, typer.Option("--all", help="Everybody's leases, not only yours.")] = False,
+    team: Annotated[list[str] | None, typer.Option(help="Only of this team; may be given again.")] = None,
+    state: Annotated[list[str] | None, typer.Option(help="Only in this state; may be given again.")] = None,
+    closed: Annotated[bool, typer.Option("--closed", help="Ended ones as well.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="At most so many.")] = 100,
+    after: Annotated[str, typer.Option(metavar="ID", help="Go on after this lease.")] = "",
+    actor: Actor = "",
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show your leases, or everybody's."""
+    from lessor.cli.browsing import Filter, list_leases
+
+    wanted = Filter(everybody, tuple(team or ()), tuple(state or ()), closed, limit, after)
+    session = Session.of(context, actor, config, as_json)
+    session.run(lambda gateway, person: list_leases(session, gateway, person, wanted))
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    lease: LeaseId,
+    events: Annotated[bool, typer.Option("--events", help="With everything that happened to it.")] = False,
+    actor: Actor = "",
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one lease: who, what for, until when, what it costs, who decides, how to get in."""
+    from lessor.cli.browsing import show_lease
+
+    session = Session.of(context, actor, config, as_json)
+    session.run(lambda gateway, person: show_lease(session, gateway, person, lease, events))
+
+
+@app.command()
+def approve(
+    context: typer.Context,
+    lease: LeaseId,
+    reason: Reason = "",
+    actor: Actor = "",
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Approve a request, as one of those who may decide it."""
+    _act(Session.of(context, actor, config, as_json), lease, "approve", reason)
+
+
+@app.command()
+def deny(
+    context: typer.Context,
+    lease: LeaseId,
+    reason: Annotated[str, typer.Option("--reason", help="Why; the requester reads it.")],
+    actor: Actor = "",
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Deny a request; the reason goes to the requester."""
+    _act(Session.of(context, actor, config, as_json), lease, "deny", reason)
+
+
+@app.command()
+def extend(
+    context: typer.Context,
+    lease: LeaseId,
+    when: Annotated[list[str], typer.Argument(metavar="WHEN...", help="3d, 'friday 18:00', 2026-12-24; then why.")],
+    reason: Reason = "",
+    actor: Actor = "",
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move the end of a lease: a length counts from its present end."""
+    from lessor.cli.acting import extend_lease
+
+    session = Session.of(context, actor, config, as_json)
+    session.run(lambda gateway, person: extend_lease(session, gateway, person, lease, " ".join(when), reason))
+
+
+@app.command()
+def release(
+    context: typer.Context,
+    lease: LeaseId,
+    yes: Yes = False,
+    actor: Actor = "",
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a lease back before its end."""
+    _act(Session.of(context, actor, config, as_json), lease, "release", "", yes=yes)
+
+
+@app.command()
+def withdraw(
+    context: typer.Context,
+    lease: LeaseId,
+    yes: Yes = False,
+    actor: Actor = "",
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take your request back before it is usable."""
+    _act(Session.of(context, actor, config, as_json), lease, "withdraw", "", yes=yes)
+
+
+@config_app.command("check")
+def config_check(config: ConfigPath = None, as_json: AsJson = False) -> None:
+    """Find everything that is wrong with lessor.yaml: line, key, what is allowed."""
+    from lessor.cli.checking import check_config
+
+    raise typer.Exit(check_config(config, as_json))
+
+
+@config_app.command("schema")
+def config_schema() -> None:
+    """Print the JSON Schema of lessor.yaml, for editors."""
+    from lessor.config.schema import schema_text
+
+    typer.echo(schema_text(), nl=False)
+
+
+@audit_app.command("verify")
+def audit_verify(context: typer.Context, as_json: AsJson = False) -> None:
+    """Read the whole record and find any edit or gap."""
+    from lessor.cli.auditing import verify
+
+    raise typer.Exit(verify(Session.of(context, "", None, as_json)))
+
+
+@audit_app.command("export")
+def audit_export(
+    context: typer.Context,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; stdout by default.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write every event as one JSON object per line."""
+    from lessor.cli.auditing import export
+
+    raise typer.Exit(export(Session.of(context, "", None, as_json), output))
+
+
+def _act(session: Session, lease: str, verb: str, reason: str, *, yes: bool = False) -> None:
+    from lessor.cli.acting import act_on_lease
+
+    session.run(lambda gateway, person: act_on_lease(session, gateway, person, lease, verb, reason, yes=yes))

@@ -1,0 +1,81 @@
+"""`lessor audit`: the record is read as it stands in the database, without Temporal or anybody's leave."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lessor.cli.browsing import event_facts
+from lessor.cli.output import refuse, tell
+from lessor.cli.session import DONE, REFUSED, Session, refusals
+from lessor.domain.errors import Refused
+from lessor.settings import read_settings
+
+if TYPE_CHECKING:
+    from lessor.ledger import SqlLedger
+
+
+def verify(session: Session) -> int:
+    """0 when the chain of events is whole, 1 with the first wrong entries when it is not."""
+    with refusals(session.as_json), _ledger(session) as ledger, _progress("Reading the record") as progress:
+        report = ledger.verify(progress)
+    facts = {"ok": not report.problems, "events": report.events, "head": report.head, "problems": report.problems}
+    if report.problems and not session.as_json:
+        refuse(False, "broken-chain", "\n".join(report.problems))
+        return REFUSED
+    tell(session.as_json, facts, f"The record is whole: {report.events:,} events, the last hash is {report.head}")
+    return REFUSED if report.problems else DONE
+
+
+def export(session: Session, output: Path | None) -> int:
+    """One JSON object per line, in the order of the chain; a file appears only when it is complete."""
+    with refusals(session.as_json), _ledger(session) as ledger:
+        lines = (json.dumps(event_facts(stored), ensure_ascii=False) for stored in ledger.export())
+        if output is None:
+            for line in lines:
+                sys.stdout.write(line + "\n")
+            return DONE
+        count = _write(lines, output)
+        tell(session.as_json, {"ok": True, "file": str(output), "events": count}, f"{count:,} events are in {output}")
+    return DONE
+
+
+def _write(lines: Iterator[str], output: Path) -> int:
+    partial = output.with_name(output.name + ".partial")
+    count = 0
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            for line in lines:
+                file.write(line + "\n")
+                count += 1
+        partial.replace(output)
+    except OSError as error:
+        raise Refused("not-written", f"{output} cannot be written: {error.strerror}; choose another --output") from None
+    return count
+
+
+@contextmanager
+def _ledger(session: Session) -> Iterator[SqlLedger]:
+    ledger = session.open_ledger(read_settings().database_url)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar on stderr, only where somebody sees it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,110 @@
+"""`lessor list` and `lessor show`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lessor.cli import leases
+from lessor.cli.output import pairs, print_json, table, tell
+from lessor.cli.session import DONE, Session
+from lessor.domain.errors import Refused
+from lessor.domain.identity import parse_lease_id
+from lessor.domain.lease import OPEN, State
+from lessor.domain.people import Person
+from lessor.ports import LeaseQuery, StoredEvent
+from lessor.when import local
+
+if TYPE_CHECKING:
+    from lessor.gateway import Gateway
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What to list; empty fields do not filter."""
+
+    everybody: bool = False
+    teams: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    closed: bool = False
+    limit: int = 100
+    after: str = ""
+
+
+async def list_leases(session: Session, gateway: Gateway, person: Person, wanted: Filter) -> int:
+    """One page of leases; says how to go on when it is full."""
+    mine = not (wanted.everybody or wanted.teams)
+    query = LeaseQuery(
+        owner_ids=tuple(sorted(person.all_ids)) if mine else (),
+        teams=wanted.teams,
+        states=_states(wanted),
+        after=lease_id(wanted.after) if wanted.after else "",
+        limit=wanted.limit,
+    )
+    found = await gateway.leases(query)
+    now = session.now()
+    if session.as_json:
+        print_json([leases.facts(lease, now) for lease in found])
+        return DONE
+    if not found:
+        tell(False, {}, "No leases." if not mine else "You have no leases; see everybody's with --all.")
+        return DONE
+    table("", leases.COLUMNS, (leases.row(lease, now, person.tz) for lease in found))
+    if len(found) == wanted.limit:
+        tell(False, {}, f"There may be more: lessor list --after {found[-1].id}")
+    return DONE
+
+
+async def show_lease(session: Session, gateway: Gateway, person: Person, text: str, with_events: bool) -> int:
+    """One lease, with everything on record about it if asked."""
+    lease = await gateway.lease(lease_id(text))
+    events = await gateway.events(lease.id) if with_events else ()
+    eligible = await gateway.eligible(lease)
+    now = session.now()
+    if session.as_json:
+        shown = leases.facts(lease, now) | {"can_decide": [one.id for one in eligible]}
+        print_json(shown | ({"events": [event_facts(one) for one in events]} if with_events else {}))
+        return DONE
+    pairs(leases.details(lease, eligible, now, person.tz))
+    if with_events:
+        table("\nEvents", ("When", "What", "Who", "Details"), (_event_row(one, person.tz) for one in events))
+    return DONE
+
+
+def lease_id(text: str) -> str:
+    """The id that was typed. Raises `Refused` ("no-lease-id")."""
+    found = parse_lease_id(text)
+    if found is None:
+        raise Refused("no-lease-id", f"'{text[:40]}' is no lease id; it looks like gpu-7k3qxa2m, see `lessor list`")
+    return found
+
+
+def event_facts(stored: StoredEvent) -> dict[str, object]:
+    """The JSON form of an event with its place in the chain."""
+    event = stored.event
+    return {
+        "seq": stored.seq,
+        "lease_id": stored.lease_id,
+        "type": event.type,
+        "at": event.at.isoformat(),
+        "actor": event.actor,
+        "data": event.data,
+        "prev_hash": stored.prev_hash,
+        "hash": stored.hash,
+    }
+
+
+def _states(wanted: Filter) -> tuple[str, ...]:
+    known = [state.value for state in State]
+    unknown = [state for state in wanted.states if state not in known]
+    if unknown:
+        raise Refused("no-state", f"'{unknown[0][:40]}' is no state; there are: {', '.join(known)}")
+    if wanted.states or wanted.closed:
+        return wanted.states
+    return tuple(state.value for state in State if state in OPEN)
+
+
+def _event_row(stored: StoredEvent, zone: str) -> tuple[str, ...]:
+    event = stored.event
+    data = ", ".join(f"{name}: {value}" for name, value in event.data.items() if value)
+    return local(event.at, zone), event.type, event.actor, data

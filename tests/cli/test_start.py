@@ -1,0 +1,61 @@
+"""The command line starts fast because it imports late; the sandbox is an extra."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+Lessor = Callable[..., Result]
+HEAVY = ("temporalio", "boto3", "botocore", "pydantic", "pydantic_settings", "slack_sdk", "slack_bolt", "sqlalchemy",
+         "celpy", "yaml", "jinja2", "structlog", "asyncio.runners", "aiohttp", "fastapi", "lessor.gateway",
+         "lessor.config", "lessor.domain", "lessor.sandbox")  # fmt: skip
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from lessor.cli import main\n"
+        "sys.argv = ['lessor', '--help']\n"
+        "try:\n    main()\nexcept SystemExit as left:\n    assert not left.code\n"
+        "print('LOADED', *sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.rpartition("LOADED")[2].split())
+    assert "typer" in loaded
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "expected"),
+    [
+        (("up",), "up", {"data": ".lessor"}),
+        (("up", "--port-base", "9000", "--data", "x"), "up", {"port_base": 9000, "data": "x"}),
+        (("demo", "--keep", "--json"), "demo", {"keep": True, "json": True}),
+    ],
+)
+def test_the_sandbox_gets_its_options_and_gives_the_exit_code(
+    lessor: Lessor, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], name: str, expected: dict[str, Any]
+) -> None:
+    seen: dict[str, Any] = {}
+
+    def run(*positional: Any, **named: Any) -> int:
+        order = ("port_base", "data") if name == "up" else ("keep", "json")
+        seen.update(dict(zip(order, positional, strict=False)) | named)
+        return 7
+
+    monkeypatch.setattr(f"lessor.sandbox.{name}.run", run)
+    assert lessor(*words).exit_code == 7
+    assert {key: str(value) if key == "data" else value for key, value in seen.items()} == expected
+
+
+def test_a_missing_sandbox_says_what_to_install(lessor: Lessor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lessor.sandbox.up", None)
+    monkeypatch.delattr("lessor.sandbox.up", raising=False)
+    result = lessor("up")
+    assert result.exit_code == 2
+    assert result.stderr.endswith("install it with: pip install 'lessor[sandbox]'\n")
