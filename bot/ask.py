@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -68,10 +69,16 @@ def of_action(body: Json) -> Ask:
 
 
 def of_view(body: Json) -> Ask:
-    """A submitted form; its key is in the form since it was opened, so that sending it twice is one wish."""
+    """A submitted form. Its key is in the form since it was opened, with a digest of what was filled in.
+
+    Sending the same twice is one wish, also when `2h more` would mean another end by then; what was mended after an
+    error is another one.
+    """
     view = body["view"]
+    filled = hashlib.sha256(json.dumps(view["state"]["values"], sort_keys=True).encode()).hexdigest()[:16]
+    opened = metadata(view).get("key", view["id"])
     return Ask(
-        key=f"form:{view['callback_id']}:{body['user']['id']}:{metadata(view).get('key', view['id'])}",
+        key=f"form:{view['callback_id']}:{body['user']['id']}:{opened}:{filled}",
         user=body["user"]["id"],
         channel=metadata(view).get("channel", ""),
         trigger_id=body.get("trigger_id", ""),

@@ -205,6 +205,15 @@ class World:
             await self.engine.settled()
         await self.engine.settled()
 
+    async def deliveries(self, kind: str, count: int) -> list[dict[str, Any]]:
+        """The attempts to reach the bot of one kind, once there are so many."""
+
+        async def enough() -> list[dict[str, Any]] | None:
+            found = await self.slack.deliveries(kind)
+            return found if len(found) >= count else None
+
+        return await self.slack.wait_until(enough, what=f"{count} deliveries of {kind}")
+
     def forget_profiles(self) -> None:
         """As if the profiles that the bot remembers had grown old."""
         self.profiles.forget()

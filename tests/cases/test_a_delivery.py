@@ -24,12 +24,7 @@ def posts(world: World, channel: str) -> list[str]:
 
 async def outcomes(world: World, kind: str, count: int) -> list[str]:
     """How the deliveries of one kind ended, once there are so many."""
-
-    async def enough() -> list[Any] | None:
-        found = await world.slack.deliveries(kind)
-        return found if len(found) >= count else None
-
-    found = await world.slack.wait_until(enough, what=f"{count} deliveries")
+    found = await world.deliveries(kind, count)
     assert all(one["seconds"] < 3 for one in found)
     return [one["outcome"] for one in found]
 
