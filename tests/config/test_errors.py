@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lessor.config import ConfigError, load, loads
+from lessor.config.model import LeaseConfig
 from tests.config.sample import VALID, changed, refusal
 
 ID_HINT = "a Slack member id such as U0AAA1111 (in Slack: Profile, More, Copy member ID)"
@@ -17,9 +18,8 @@ ID_HINT = "a Slack member id such as U0AAA1111 (in Slack: Profile, More, Copy me
     [
         (
             changed("grace: 7d", "grase: 7d"),
-            "lessor.yaml:16: lease.grase: unknown key; did you mean 'grace'?; allowed here: min_duration, "
-            "max_duration, max_total, max_gpus, max_disk_gib, lapse_after, warnings, short_warnings, short_lease, "
-            "notice, grace, capacity_waits, verify_interval, verify_passes, cleanup_limit, blocked_retry",
+            "lessor.yaml:16: lease.grase: unknown key; did you mean 'grace'?; allowed here: "
+            + ", ".join(LeaseConfig.model_fields),
         ),
         (
             changed("grace: 7d", "grace: 7 fortnights"),
