@@ -15,7 +15,7 @@ from lessor.domain.lease import Event, Lease, Terms
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision
 from lessor.domain.quote import Quote
-from lessor.domain.request import Request
+from lessor.domain.request import Place, Request
 
 TASK_QUEUE = "lessor"
 QUEUE_AWS = "lessor-aws"
@@ -24,6 +24,8 @@ QUEUE_SLACK = "lessor-slack"
 QUEUE_LEDGER = "lessor-ledger"
 
 LEASE_WORKFLOW = "LeaseWorkflow"
+SWEEP_WORKFLOW = "SweepWorkflow"
+SWEEP_SCHEDULE = "lessor-sweep"
 MEMO_INTERACTION = "interaction"
 
 GPU_STATE = SearchAttributeKey.for_keyword("GpuState")
@@ -95,6 +97,10 @@ RETRY_MESSAGE = RetryPolicy(
 """For messages: after these the workflow goes on and tries again by its own clock."""
 
 
+RETRY_NEXT_TIME = RetryPolicy(maximum_attempts=1)
+"""For what the next sweep does anyway."""
+
+
 class Verb(StrEnum):
     """What a person does to a lease; the name of the update, and the `verb` of the durable fallback signal."""
 
@@ -157,7 +163,8 @@ class LeaseInput:
     """Starts a lease with `request`, or goes on with `lease` after continue-as-new.
 
     `answers` are the acts that have had their effect, so that a redelivered one changes nothing in a later run either;
-    `notices` are messages that were still to be sent.
+    `notices` are messages that were still to be sent. `resumed` says why `lease`, whose workflow had ended, is taken
+    down now; empty after continue-as-new.
     """
 
     lease_id: str
@@ -166,6 +173,7 @@ class LeaseInput:
     lease: Lease | None = None
     answers: tuple[tuple[str, Answer], ...] = ()
     notices: tuple["NotifyInput", ...] = ()
+    resumed: str = ""
 
 
 @dataclass(frozen=True)
@@ -248,3 +256,60 @@ class Delivery:
     delivered: bool
     via: str = ""
     problem: str = ""
+
+
+@dataclass(frozen=True)
+class SweepInput:
+    """The places to read."""
+
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True)
+class SweepPlace:
+    """Read one place. `missing` is how many complete readings in a row did not show a machine, by machine."""
+
+    place: Place
+    missing: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class PlaceReport:
+    """What one reading of a place came to: counts, and the ids of the few that changed.
+
+    `complete` is false when anything was unread; then nothing was compared, and `missing` is as it was before.
+    `told` are leases that were told; `left_over` are leases on record as over of which something is still there.
+    """
+
+    place: Place
+    complete: bool
+    resources: int = 0
+    leases: int = 0
+    told: tuple[str, ...] = ()
+    left_over: tuple[str, ...] = ()
+    missing: tuple[tuple[str, int], ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class SweepRuns:
+    """Look for leases without a workflow, and go on with these, of which something was left over."""
+
+    left_over: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunsReport:
+    """How many open leases were looked at, which are taken down by a new workflow now, and what went wrong."""
+
+    leases: int = 0
+    resumed: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class SweepOutcome:
+    """The result of one sweep; the schedule hands it to the next one, which goes on counting from it."""
+
+    places: tuple[PlaceReport, ...] = ()
+    runs: RunsReport = RunsReport()

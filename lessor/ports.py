@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from lessor.contracts import Delivery, Notice
+from lessor.contracts import Delivery, Notice, Observed
 from lessor.domain.lease import Event, Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person
@@ -19,18 +19,20 @@ from lessor.domain.quota import Quota, Reservation
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.records import AuditReport, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.request import Market, Need, Place
-from lessor.domain.resource import Resource, Sighting
+from lessor.domain.resource import Resource, Sighting, Tagged
 
 __all__ = [
     "AuditReport",
     "Candidate",
     "Directory",
+    "Ended",
     "Heartbeat",
     "Intent",
     "IntentLog",
     "LeaseBook",
     "LeaseIdTakenError",
     "LeaseQuery",
+    "LeaseRuns",
     "Ledger",
     "LedgerUnavailableError",
     "MessageBook",
@@ -48,6 +50,7 @@ __all__ = [
     "StoredEvent",
     "Submission",
     "Submissions",
+    "Tagged",
     "Team",
     "Watch",
 ]
@@ -276,10 +279,37 @@ class LedgerUnavailableError(Exception):
 class Watch(Protocol):
     """Reads many leases' resources at once, for the sweep over a place."""
 
-    def conditions(self, place: Place) -> tuple[Resource, ...]:
-        """Every resource of ours in the place, all pages. Raises `RetryableError` when any page is missing."""
+    def conditions(self, place: Place) -> tuple[Tagged, ...]:
+        """Every resource of ours in the place, all pages. Raises `ProviderError` when any page is missing."""
         ...
 
     def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
         """Mark what somebody attached to our resources later as the lease's; returns what was marked (case C10)."""
+        ...
+
+
+# --- Temporal --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A lease's workflow that is not open: whether somebody ended it on purpose, and how it ended, in words."""
+
+    on_purpose: bool
+    why: str
+
+
+class LeaseRuns(Protocol):
+    """The workflows of leases, each asked for by its id: a list may show what is no longer true (case B23)."""
+
+    async def ended(self, lease_id: str) -> Ended | None:
+        """How the lease's workflow ended; `None` while it is open."""
+        ...
+
+    async def observed(self, lease_id: str, seen: Observed) -> bool:
+        """Tell the lease what was seen of it; false when it has no open workflow."""
+        ...
+
+    async def resume(self, lease: Lease, because: str) -> bool:
+        """Go on with a lease whose workflow has ended, to take down what is left; false when one is open after all."""
         ...

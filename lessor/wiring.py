@@ -24,7 +24,7 @@ from lessor.engine import TemporalEngine
 from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.policyfile import compile_policy, facts
-from lessor.ports import Directory, Provider
+from lessor.ports import Directory, Provider, Watch
 from lessor.providers.aws import Ec2Place, Ec2Provider, OwnPrice
 from lessor.settings import Settings, temporal_connect_config
 
@@ -40,6 +40,7 @@ class Parts:
     directory: Directory
     providers: Mapping[str, Provider]
     catalogue: Catalogue
+    watches: Mapping[str, Watch]
 
     def overlay(self, directory: Directory) -> Parts:
         """The same parts with another directory, such as one that asks Slack as well."""
@@ -68,8 +69,8 @@ def open_parts(settings: Settings, config: Config) -> Parts:
         for place in config.places
         if place.provider == "aws"
     }
-    providers: dict[str, Provider] = {"aws": Ec2Provider(places, catalogue, templates=settings.lessor_templates)}
-    return Parts(config, ledger, ConfigDirectory(config), providers, catalogue)
+    ec2 = Ec2Provider(places, catalogue, templates=settings.lessor_templates)
+    return Parts(config, ledger, ConfigDirectory(config), {"aws": ec2}, catalogue, {"aws": ec2})
 
 
 def judge(config: Config) -> Judge:

@@ -15,7 +15,7 @@ from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need, Place
-from lessor.domain.resource import Condition, Kind, Resource, Sighting
+from lessor.domain.resource import Condition, Kind, Resource, Sighting, Tagged
 from lessor.ports import Candidate, Heartbeat, Order, Provisioned, RetryableError, Team
 
 LAUNCH = datetime(2026, 6, 1, tzinfo=UTC)
@@ -111,6 +111,15 @@ class FakeCloud:
     def set_end(self, lease_id: str, place: Place, ends: datetime) -> None:
         self._enter("set_end")
         self.ends[lease_id] = ends
+
+    def conditions(self, place: Place) -> tuple[Tagged, ...]:
+        self._enter("conditions")
+        with self.lock:
+            return tuple(Tagged(**vars(m), lease=self.owners[i]) for i, m in self.machines.items())
+
+    def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
+        self._enter("attribute")
+        return ()
 
     def alive(self, lease_id: str) -> list[Resource]:
         return [m for i, m in self.machines.items() if self.owners[i] == lease_id and m.condition is not Condition.GONE]

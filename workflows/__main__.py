@@ -12,23 +12,27 @@ from contextlib import AsyncExitStack
 
 import aiohttp
 import structlog
-from temporalio.client import Client
+from temporalio.client import Client, Schedule
 from temporalio.service import RPCError
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
+from activities.sweep import SweepActivities
 from bot.directory import SlackDirectory
 from bot.notifier import SlackNotifier
 from bot.settings import slack_settings
 from bot.slack_client import SlackClient
-from lessor.config import ConfigError, load
+from lessor.config import Config, ConfigError, load
+from lessor.domain.request import Place
 from lessor.leaving import leave
 from lessor.ports import LedgerUnavailableError
 from lessor.rendering import slack_renderer
+from lessor.runs import TemporalRuns
 from lessor.settings import Settings, SettingsError, read_settings
 from lessor.wiring import Parts, connect_temporal, judge, open_parts, utc_now
+from workflows.schedule import keep_schedule, sweep_schedule
 from workflows.worker import CONCURRENCY, QUEUES, Activities, build_workers
 
 log = structlog.get_logger("lessor.worker")
@@ -76,7 +80,9 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str]) -> None:
     with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as stack:
             session = await stack.enter_async_context(aiohttp.ClientSession())
-            activities = _activities(settings, parts, session)
+            if "lessor" in queues:
+                await keep_schedule(client, _sweep(parts.config))
+            activities = _activities(settings, parts, client, session)
             for worker in build_workers(client, activities, threads, queues=queues):
                 await stack.enter_async_context(worker)
             log.info("worker-ready", queues=queues)
@@ -99,7 +105,12 @@ async def _connected(stop: asyncio.Event) -> Client | None:
     return None
 
 
-def _activities(settings: Settings, parts: Parts, session: aiohttp.ClientSession) -> Activities:
+def _sweep(config: Config) -> Schedule:
+    places = [Place(place.provider, place.name) for place in config.places]
+    return sweep_schedule(places, config.lease.sweep_every)
+
+
+def _activities(settings: Settings, parts: Parts, client: Client, session: aiohttp.ClientSession) -> Activities:
     token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
     slack = SlackClient(token, base_url=settings.slack_api_url, session=session)
     directory = SlackDirectory(parts.directory, slack)
@@ -110,6 +121,7 @@ def _activities(settings: Settings, parts: Parts, session: aiohttp.ClientSession
         AssessmentActivities(parts.providers, judge(parts.config), directory, parts.ledger, utc_now),
         ProvisioningActivities(parts.providers, parts.ledger, utc_now),
         MessageActivities(notifier, parts.ledger, utc_now),
+        SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now),
     )
 
 

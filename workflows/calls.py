@@ -11,16 +11,30 @@ with workflow.unsafe.imports_passed_through():
     from activities.messages import MessageActivities
     from activities.provisioning import ProvisioningActivities
     from activities.record import RecordActivities
+    from activities.sweep import SweepActivities
     from lessor import contracts
-    from lessor.contracts import Assessment, Delivery, LeaseRef, MoveEnd, NotifyInput, RecordInput
+    from lessor.contracts import (
+        Assessment,
+        Delivery,
+        LeaseRef,
+        MoveEnd,
+        NotifyInput,
+        PlaceReport,
+        RecordInput,
+        RunsReport,
+        SweepPlace,
+        SweepRuns,
+    )
     from lessor.domain.lease import Event, Lease
     from lessor.domain.people import Person
     from lessor.domain.provisioning import Provisioned
     from lessor.domain.quota import Reservation
+    from lessor.domain.request import Place
     from lessor.domain.resource import Sighting
 
 LEDGER_TIMEOUT = timedelta(seconds=10)
 HEARTBEAT = timedelta(minutes=2)
+SWEEP_LIMIT = timedelta(minutes=10)
 
 _PROVIDER_QUEUES = {"aws": contracts.QUEUE_AWS, "kubernetes": contracts.QUEUE_KUBERNETES}
 
@@ -169,6 +183,44 @@ async def notify(wanted: NotifyInput) -> Delivery:
         start_to_close_timeout=timedelta(minutes=2),
         retry_policy=contracts.RETRY_MESSAGE,
         summary=f"tell people: {wanted.notice.value}",
+    )
+
+
+async def read_place(wanted: SweepPlace) -> PlaceReport:
+    """A place that cannot be read is an answer; only a dead worker or ledger is a reason to try again."""
+    return await workflow.execute_activity_method(
+        SweepActivities.read_place,
+        wanted,
+        task_queue=queue_of(wanted.place.provider),
+        start_to_close_timeout=SWEEP_LIMIT,
+        schedule_to_close_timeout=2 * SWEEP_LIMIT,
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=contracts.RETRY_PROVIDER,
+        summary=f"read {wanted.place}"[:150],
+    )
+
+
+async def attribute(place: Place) -> int:
+    return await workflow.execute_activity_method(
+        SweepActivities.attribute,
+        place,
+        task_queue=queue_of(place.provider),
+        start_to_close_timeout=SWEEP_LIMIT,
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=contracts.RETRY_NEXT_TIME,
+        summary=f"mark what was attached in {place}"[:150],
+    )
+
+
+async def resume_lost(wanted: SweepRuns) -> RunsReport:
+    return await workflow.execute_activity_method(
+        SweepActivities.resume_lost,
+        wanted,
+        start_to_close_timeout=SWEEP_LIMIT,
+        schedule_to_close_timeout=2 * SWEEP_LIMIT,
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=contracts.RETRY_PROVIDER,
+        summary="look for leases without a workflow",
     )
 
 

@@ -12,7 +12,7 @@ from workflows.life import Life
 with workflow.unsafe.imports_passed_through():
     from lessor import contracts
     from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, Observed, Verb
-    from lessor.domain import transitions
+    from lessor.domain import life, transitions
     from lessor.domain.errors import Refused
     from lessor.domain.lease import Change, Lease, State
     from lessor.domain.people import Person
@@ -37,6 +37,8 @@ class LeaseWorkflow:
             self._book.apply(transitions.submit(start.lease_id, self._book.lease.request, workflow.now(), start.terms))
         self._courier = Courier(self._book, start.notices)
         self._book.on_events(self._courier.tell)
+        if start.lease is not None and start.resumed:
+            self._book.apply(life.resumed(start.lease, start.resumed, workflow.now()))
         self._life = Life(self._book, self._courier)
 
     @workflow.run

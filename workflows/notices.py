@@ -22,6 +22,7 @@ _NOTICES = {
     "provisioning-failed": Notice.FAILED,
     "failed": Notice.FAILED,
     "cancelled": Notice.CANCELLED,
+    "terminated": Notice.CANCELLED,
     "stop-failed": Notice.BLOCKED,
     "blocked": Notice.BLOCKED,
     "closed": Notice.CLOSED,
@@ -33,6 +34,8 @@ def notices(lease: Lease, events: tuple[Event, ...]) -> tuple[Notice, ...]:
     wanted = [_NOTICES[e.type] for e in events if e.type in _NOTICES]
     if lease.state is State.AWAITING_APPROVAL and any(e.type == "assessed" for e in events):
         wanted.insert(0, Notice.REQUEST)
+    if Notice.CANCELLED in wanted and lease.deleting_at is None:
+        wanted = [Notice.DECIDED]
     if Notice.DECIDED in wanted:
         wanted = [n for n in wanted if n is not Notice.REQUEST]
     return tuple(dict.fromkeys(wanted))

@@ -16,8 +16,10 @@ from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
+from activities.sweep import SweepActivities
 from lessor import contracts
 from workflows.lease import LeaseWorkflow
+from workflows.sweep import SweepWorkflow
 
 QUEUES = {
     "lessor": contracts.TASK_QUEUE,
@@ -41,6 +43,7 @@ class Activities:
     assessment: AssessmentActivities
     provisioning: ProvisioningActivities
     messages: MessageActivities
+    sweep: SweepActivities
 
 
 def build_workers(
@@ -65,7 +68,7 @@ def _worker(
     return Worker(
         client,
         task_queue=QUEUES[name],
-        workflows=[LeaseWorkflow] if name == "lessor" else [],
+        workflows=[LeaseWorkflow, SweepWorkflow] if name == "lessor" else [],
         activities=_activities_of(name, activities),
         activity_executor=threads,
         workflow_runner=SandboxedWorkflowRunner(
@@ -80,9 +83,9 @@ def _worker(
 
 
 def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]:
-    record, work, message = found.record, found.provisioning, found.messages
+    record, work, message, sweep = found.record, found.provisioning, found.messages, found.sweep
     by_queue: dict[str, list[Callable[..., Any]]] = {
-        "lessor": [record.record, record.reserve, record.give_back, record.identify],
+        "lessor": [record.record, record.reserve, record.give_back, record.identify, sweep.resume_lost],
         "aws": [
             found.assessment.assess,
             work.provision,
@@ -91,6 +94,8 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
             work.take_down,
             work.look,
             work.set_end,
+            sweep.read_place,
+            sweep.attribute,
         ],
         "slack": [message.notify],
     }

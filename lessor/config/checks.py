@@ -22,6 +22,7 @@ def check(config: Config) -> Found:
     yield from _teams(config)
     yield from _quotas(config)
     yield from _lease(config.lease)
+    yield from _sweep(config.lease)
     yield from _places(config)
     yield from _policy(config)
 
@@ -108,9 +109,6 @@ def _lease(lease: LeaseConfig) -> Found:
     for key in positive:
         if not getattr(lease, key):
             yield ("lease", key), "is 0; it must be longer than that"
-    if not SOONEST <= lease.sweep_every <= LATEST:
-        message = f"is {spell(lease.sweep_every)}; allowed: {spell(SOONEST)} to {spell(LATEST)}"
-        yield ("lease", "sweep_every"), message
     if lease.max_duration < lease.min_duration:
         yield ("lease", "max_duration"), f"is below min_duration ({spell(lease.min_duration)})"
     if lease.max_duration > lease.max_total:
@@ -125,6 +123,12 @@ def _lease(lease: LeaseConfig) -> Found:
                 yield ("lease", key, index), message
     if lease.notice >= lease.max_total:
         yield ("lease", "notice"), f"is not below max_total ({spell(lease.max_total)})"
+
+
+def _sweep(lease: LeaseConfig) -> Found:
+    if not SOONEST <= lease.sweep_every <= LATEST:
+        message = f"is {spell(lease.sweep_every)}; allowed: {spell(SOONEST)} to {spell(LATEST)}"
+        yield ("lease", "sweep_every"), message
 
 
 def _places(config: Config) -> Found:

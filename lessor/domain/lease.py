@@ -47,6 +47,10 @@ NOTHING_YET = frozenset({State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVE
 """States before anything was tried: from these a lease may become final without a look."""
 
 
+TERMINATED = "terminated"
+"""How the reason begins for which a lease ended whose workflow was ended from outside."""
+
+
 @dataclass(frozen=True)
 class Terms:
     """The timings that hold for one lease, copied from the configuration when it was requested.
@@ -229,6 +233,8 @@ def describe(lease: Lease) -> str:
     """The state in words for a sentence, with who decided and when where that is what the person needs to know."""
     if lease.state is State.LAPSED and lease.closed_at:
         return f"expired at {minute(lease.closed_at)} without a decision"
+    if lease.final and lease.ending_reason.startswith(f"{TERMINATED}: "):
+        return f"ended ({TERMINATED})"
     if lease.final and lease.cancelled_by and lease.closed_at:
         return f"cancelled by {lease.cancelled_by} at {minute(lease.closed_at)}"
     if lease.state in (State.DENIED, State.WITHDRAWN) and lease.decided_at:

@@ -11,7 +11,7 @@ from lessor.domain.lease import Capacity, Change, Event, Lease, State, Warned, c
 from lessor.domain.money import Money
 from lessor.domain.request import spell
 from lessor.domain.resource import Resource
-from lessor.domain.takedown import cancel, deleting, launched_late, looked, lost, observed, start_deleting
+from lessor.domain.takedown import cancel, deleting, launched_late, looked, lost, observed, resumed, start_deleting
 
 __all__ = [
     "cancel",
@@ -29,6 +29,7 @@ __all__ = [
     "restore",
     "restore_failed",
     "restored",
+    "resumed",
     "start_deleting",
     "start_provisioning",
     "stop_failed",

@@ -54,6 +54,18 @@ class Resource:
 
 
 @dataclass(frozen=True)
+class Tagged(Resource):
+    """A resource as a watch over a whole place sees it.
+
+    `lease` is the lease whose tag it carries, empty if none; `changed_at` is when it came into its condition, as far
+    as the provider says.
+    """
+
+    lease: str = ""
+    changed_at: datetime | None = None
+
+
+@dataclass(frozen=True)
 class Sighting:
     """The answer of a look into a place. `complete` is false when any page, account or region could not be read."""
 

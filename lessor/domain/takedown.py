@@ -7,7 +7,18 @@ from datetime import UTC, datetime, timedelta
 
 from lessor.domain import billing
 from lessor.domain.errors import Refused, instant
-from lessor.domain.lease import NOTHING_YET, OPEN, Change, Event, Lease, State, changed, minute, require_state
+from lessor.domain.lease import (
+    NOTHING_YET,
+    OPEN,
+    TERMINATED,
+    Change,
+    Event,
+    Lease,
+    State,
+    changed,
+    minute,
+    require_state,
+)
 from lessor.domain.money import Money
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
 
@@ -88,6 +99,22 @@ def cancel(lease: Lease, by: str, now: datetime, reason: str = "") -> Change:
         return changed(lease, event)
     outcome = State.CLOSED if lease.ready_at else State.WITHDRAWN
     return deleting(lease, event, now, ending_reason=why, cancelled_by=by, outcome=outcome)
+
+
+def resumed(lease: Lease, why: str, now: datetime) -> Change:
+    """Go on with a lease whose workflow has ended: take down what may exist of it, or close it if nothing can.
+
+    An open lease ends as `terminated: why`. A final one, of which something was found, is deleted once more.
+    """
+    if lease.final:
+        found = Event("left-over-found", now, "lessor", {"why": why, "state": lease.state.value})
+        return deleting(lease, found, now, outcome=lease.state, closed_at=None, proof="")
+    reason = f"{TERMINATED}: {why}"
+    event = Event("terminated", now, "lessor", {"why": why, "state": lease.state.value})
+    if lease.state in NOTHING_YET:
+        return changed(lease, event, state=State.CLOSED, ending_reason=reason, closed_at=now)
+    outcome = lease.outcome if lease.state in (State.DELETING, State.BLOCKED) else State.CLOSED
+    return deleting(lease, event, now, ending_reason=reason, outcome=outcome)
 
 
 def launched_late(

@@ -20,6 +20,7 @@ from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
+from activities.sweep import SweepActivities
 from lessor import contracts
 from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, Verb
 from lessor.domain.lease import Lease, State, Terms
@@ -29,6 +30,7 @@ from lessor.domain.quota import Quota
 from lessor.domain.request import Need, Place, Request, Workload
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import Team
+from lessor.runs import TemporalRuns
 from tests.fakes import FakeCloud, FakeDirectory, FakeNotifier
 from tests.temporal import time_skipping
 from workflows.worker import CONCURRENCY, Activities, build_workers
@@ -142,6 +144,7 @@ async def world(server: WorkflowEnvironment) -> AsyncIterator[World]:
         AssessmentActivities(providers, lambda *_: made.decision, directory, ledger, activity_time),
         ProvisioningActivities(providers, ledger, activity_time),
         MessageActivities(made.notifier, ledger, activity_time),
+        SweepActivities({"aws": made.cloud}, ledger, TemporalRuns(server.client), activity_time),
     )
     with ThreadPoolExecutor(CONCURRENCY) as threads:
         async with AsyncExitStack() as stack:

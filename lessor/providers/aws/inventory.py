@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lessor.contracts import MANAGED_BY
-from lessor.domain.resource import Resource
+from lessor.contracts import MANAGED_BY, TAG_LEASE
+from lessor.domain.resource import Resource, Tagged
 from lessor.providers.aws import seen, tags
 from lessor.providers.aws.site import Site, by
 
@@ -28,14 +28,25 @@ class Inventory:
 
     def resources(self) -> tuple[Resource, ...]:
         """Everything but kept snapshots, which are no left-overs."""
-        region = self.site.region
-        found = [seen.instance(item, region) for item in self.machines]
-        found += [seen.volume(item, region) for item in self.volumes]
-        found += [seen.interface(item, region) for item in self.interfaces]
-        found += [seen.address(item, region) for item in self.addresses]
-        found += [seen.spot_request(item, region) for item in self.spot_requests]
-        found += [seen.snapshot(item, region) for item in self.snapshots if not _kept(item)]
-        return tuple(found)
+        return tuple(resource for _, resource in self._pairs())
+
+    def tagged(self) -> tuple[Tagged, ...]:
+        """The same, each with the lease whose tag it carries and since when its machine is in its state."""
+        return tuple(
+            Tagged(**vars(resource), lease=tags.read(item).get(TAG_LEASE, ""), changed_at=seen.changed_at(item))
+            for item, resource in self._pairs()
+        )
+
+    def _pairs(self) -> Iterator[tuple[Item, Resource]]:
+        read: tuple[tuple[list[Item], Callable[[Item, str], Resource]], ...] = (
+            (self.machines, seen.instance),
+            (self.volumes, seen.volume),
+            (self.interfaces, seen.interface),
+            (self.addresses, seen.address),
+            (self.spot_requests, seen.spot_request),
+            ([item for item in self.snapshots if not _kept(item)], seen.snapshot),
+        )
+        return ((item, show(item, self.site.region)) for items, show in read for item in items)
 
 
 def of_lease(site: Site, lease_id: str) -> Inventory:

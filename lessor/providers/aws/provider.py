@@ -14,7 +14,7 @@ from lessor.catalog import Catalogue
 from lessor.domain.provisioning import Candidate, Order, Provisioned
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need, Place
-from lessor.domain.resource import Condition, Resource, Sighting
+from lessor.domain.resource import Condition, Resource, Sighting, Tagged
 from lessor.ports import Heartbeat, PermanentError, ProviderError
 from lessor.providers.aws import attribution, inventory
 from lessor.providers.aws.errors import QUOTA, quota_exceeded
@@ -150,9 +150,9 @@ class Ec2Provider:
         """Write the end date on the resources themselves (law 10)."""
         self._lifecycle.set_end(self._sites(place), lease_id, ends)
 
-    def conditions(self, place: Place) -> tuple[Resource, ...]:
+    def conditions(self, place: Place) -> tuple[Tagged, ...]:
         """Every resource of ours in the place, all pages. Raises `ProviderError` when any page is missing."""
-        return tuple(r for site in self._sites(place) for r in inventory.of_place(site).resources())
+        return tuple(r for site in self._sites(place) for r in inventory.of_place(site).tagged())
 
     def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
         """Tag what somebody attached to our machines later; returns what was tagged (case C10)."""

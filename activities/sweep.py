@@ -1,0 +1,172 @@
+"""Reads places, compares them with the ledger, finds leases without a workflow. Payloads carry counts and few ids."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from temporalio import activity
+from temporalio.exceptions import CancelledError
+
+from activities.errors import as_application_errors
+from lessor.contracts import Observed, PlaceReport, RunsReport, SweepPlace, SweepRuns
+from lessor.domain import sweep
+from lessor.domain.lease import OPEN, Lease
+from lessor.domain.request import Place
+from lessor.domain.resource import Tagged
+from lessor.ports import Ended, LeaseQuery, LeaseRuns, Ledger, ProviderError, Watch
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+BEAT = 10.0
+PAGE = 200
+AT_ONCE = 16
+NAMED = 200
+"""How many ids or words of trouble a report carries at most; the counts are whole."""
+
+
+class SweepActivities:
+    """Holds the places' watches, the ledger and the workflows of leases."""
+
+    def __init__(
+        self, watches: Mapping[str, Watch], ledger: Ledger, runs: LeaseRuns, clock: Callable[[], datetime]
+    ) -> None:
+        self._watches = watches
+        self._ledger = ledger
+        self._runs = runs
+        self._clock = clock
+
+    @activity.defn
+    async def read_place(self, wanted: SweepPlace) -> PlaceReport:
+        """One reading of a place, compared with the ledger; leases that lost their machines are told.
+
+        What cannot be read whole is reported and changes nothing: the next sweep reads again.
+        """
+        place = wanted.place
+        async with _beating():
+            # The ledger first: a lease that starts or ends while the place is read must not look lost.
+            leases = await asyncio.to_thread(self._of_place, place)
+            at = self._clock()
+            try:
+                found = await asyncio.to_thread(self._watches[place.provider].conditions, place)
+            except ProviderError as error:
+                return PlaceReport(place, False, leases=len(leases), missing=wanted.missing, problem=str(error)[:1_000])
+            seen = sweep.compare(leases, found, dict(wanted.missing), at)
+            told = await _each(seen.away, self._tell)
+            over = await asyncio.to_thread(self._left_over, {lease.id for lease in leases}, found, at)
+        return PlaceReport(
+            place,
+            True,
+            resources=len(found),
+            leases=len(leases),
+            told=tuple(one.lease_id for one, answer in told if answer is True)[:NAMED],
+            left_over=over,
+            missing=tuple(seen.missing.items()),
+            problem="; ".join(p for p in (seen.brake, _trouble(told)) if p),
+        )
+
+    @activity.defn
+    async def attribute(self, place: Place) -> int:
+        """Mark what somebody attached to our machines later as the lease's (case C10); how many were marked."""
+        with as_application_errors():
+            async with _beating():
+                return len(await asyncio.to_thread(self._watches[place.provider].attribute, place, _still_current))
+
+    @activity.defn
+    async def resume_lost(self, wanted: SweepRuns) -> RunsReport:
+        """Go on with open leases whose workflow is not open, and with those of which something was left over."""
+        async with _beating():
+            leases = await asyncio.to_thread(self._ripe)
+            looks = await _each(leases, lambda lease: self._runs.ended(lease.id))
+            ended = {lease.id: end for lease, end in looks if isinstance(end, Ended)}
+            unexplained = sum(not end.on_purpose for end in ended.values())
+            brake = sweep.braked(unexplained, len(leases), "have no workflow and nobody ended it")
+            chosen = {i: end.why for i, end in ended.items() if end.on_purpose or not brake}
+            chosen |= dict.fromkeys(wanted.left_over, "it is on record as over, and something of it is still there")
+            done = await _each(chosen.items(), lambda pair: self._resume(*pair))
+        problems = (brake, _trouble(looks), _trouble(done))
+        resumed = tuple(i for (i, _), answer in done if answer is True)
+        return RunsReport(len(leases), resumed[:NAMED], "; ".join(p for p in problems if p))
+
+    def _of_place(self, place: Place) -> list[Lease]:
+        """Open leases that may have something in the place."""
+        mine = (place.provider, place.name)
+        return [one for one in self._open() if (one.request.place.provider, one.request.place.name) == mine]
+
+    def _ripe(self) -> list[Lease]:
+        now = self._clock()
+        return [lease for lease in self._open() if sweep.ripe(lease, now)]
+
+    def _open(self) -> Iterable[Lease]:
+        after = ""
+        while page := self._ledger.leases(LeaseQuery(states=tuple(OPEN), after=after, limit=PAGE)):
+            yield from page
+            after = page[-1].id
+
+    async def _tell(self, away: sweep.Away) -> bool:
+        report = Observed(away.resource, away.condition.value, away.reason or away.condition.value, away.at)
+        return await self._runs.observed(away.lease_id, report)
+
+    def _left_over(self, open_leases: set[str], found: Sequence[Tagged], at: datetime) -> tuple[str, ...]:
+        """Leases on record as over of which something was seen. Those that nobody has heard of are not ours to end."""
+        others = sorted({one.lease for one in found if one.lease} - open_leases)
+        return tuple(i for i in others if self._is_left_over(i, found, at))[:NAMED]
+
+    def _is_left_over(self, lease_id: str, found: Sequence[Tagged], at: datetime) -> bool:
+        lease = self._ledger.lease(lease_id)
+        if lease is None or not lease.final:
+            return False
+        tokens = {intent.token for intent in self._ledger.intents(lease_id)}
+        return bool(sweep.left_over(lease, found, self._ledger.resources(lease_id), tokens, at))
+
+    async def _resume(self, lease_id: str, why: str) -> bool:
+        """Read the ledger again: the lease may have moved on since it was looked for (law 2)."""
+        lease = await asyncio.to_thread(self._ledger.lease, lease_id)
+        return lease is not None and await self._runs.resume(lease, why)
+
+
+@contextlib.asynccontextmanager
+async def _beating() -> AsyncIterator[None]:
+    """Heartbeat while the block runs, so that a worker that died is noticed."""
+
+    async def beat() -> None:
+        while True:
+            activity.heartbeat()
+            await asyncio.sleep(BEAT)
+
+    beats = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        beats.cancel()
+
+
+def _still_current(what: str) -> None:
+    """Blocking calls ask here before each write; the block that they run in beats for them (case B13)."""
+    if activity.is_cancelled():
+        raise CancelledError(f"this attempt is no longer current; stopped before: {what}")
+
+
+async def _each(
+    items: Iterable[Item], call: Callable[[Item], Awaitable[Answer]]
+) -> list[tuple[Item, Answer | BaseException]]:
+    """`call` for every item, some at once; what one raises stands in its place and spoils no other (law 11)."""
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def one(item: Item) -> Answer:
+        async with room:
+            return await call(item)
+
+    listed = list(items)
+    answers = await asyncio.gather(*(one(item) for item in listed), return_exceptions=True)
+    return list(zip(listed, answers, strict=True))
+
+
+def _trouble(answers: Iterable[tuple[object, object]]) -> str:
+    """How many calls failed, and the first words of one failure."""
+    failed = [answer for _, answer in answers if isinstance(answer, Exception)]
+    return f"{len(failed)} failed, such as: {str(failed[0])[:200]}" if failed else ""

@@ -1,0 +1,116 @@
+"""Compares what a place shows with what the ledger says, so that no lease outlives what it stands for or is forgotten.
+
+Only a complete reading may be compared: what was not read is unknown, and unknown changes nothing (law 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from lessor.domain.lease import Lease, State
+from lessor.domain.resource import Condition, Resource, Tagged
+from lessor.domain.takedown import COMPUTE, SETTLING
+
+EVERY = timedelta(minutes=5)
+"""How often every place is read, unless the organisation says otherwise."""
+
+SOONEST, LATEST = timedelta(seconds=10), timedelta(hours=1)
+"""What an organisation may say: more often would throttle the provider, less often would find things too late."""
+
+READINGS = 3
+"""Complete readings in a row that must miss a machine before its absence is believed (case C08)."""
+
+BRAKE_SHARE = 0.5
+BRAKE_LEAST = 5
+"""More than this share of at least so many leases at once looks like our own mistake, not like theirs (law 5)."""
+
+AWAY = frozenset({Condition.GONE, Condition.DELETING, Condition.STOPPED})
+
+
+@dataclass(frozen=True)
+class Away:
+    """A lease in use without a machine that runs: the one that went last, its condition, why and since when."""
+
+    lease_id: str
+    resource: str
+    condition: Condition
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`missing` counts, by machine, readings in a row that did not show it; `brake` says why absences are ignored."""
+
+    away: tuple[Away, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
+    brake: str = ""
+
+
+def compare(leases: Iterable[Lease], found: Sequence[Tagged], missing: Mapping[str, int], at: datetime) -> Comparison:
+    """Judge one complete reading of a place, begun at `at`, against the ledger's leases of that place.
+
+    `missing` is what the reading before it counted. Leases that are not in use are not judged.
+    """
+    shown: dict[str, dict[str, Tagged]] = {}
+    for one in found:
+        shown.setdefault(one.lease, {})[one.ref] = one
+    judged = [_judged(lease, shown.get(lease.id, {}), missing, at) for lease in leases if lease.state is State.ACTIVE]
+    counts = {ref: count for _, absent in judged for ref, count in absent.items()}
+    away = [(one, bool(absent)) for one, absent in judged if one is not None]
+    unseen = [one for one, absent in away if absent]
+    brake = braked(len(unseen), len(judged), "are not shown at all any more")
+    return Comparison(tuple(one for one, absent in away if not (brake and absent)), counts, brake)
+
+
+def left_over(
+    lease: Lease, found: Iterable[Tagged], known: Iterable[Resource], tokens: Collection[str], at: datetime
+) -> tuple[Tagged, ...]:
+    """What still exists of a lease that is on record as over, and is ours by tag *and* by record (law 3).
+
+    `known` are the resources on record, `tokens` those of its intents. What was over only a moment ago is given time.
+    """
+    if not lease.final or lease.closed_at is None or at - lease.closed_at < SETTLING:
+        return ()
+    recorded = {one.ref for one in known}
+    gone = (Condition.GONE, Condition.DELETING, Condition.UNKNOWN)
+    return tuple(
+        one
+        for one in found
+        if one.lease == lease.id and one.condition not in gone and (one.ref in recorded or (one.token in tokens))
+    )
+
+
+def ripe(lease: Lease, now: datetime) -> bool:
+    """Whether an open lease is old enough for the absence of its workflow to mean anything (case B23)."""
+    return not lease.final and now - lease.requested_at >= SETTLING
+
+
+def braked(part: int, whole: int, what: str) -> str:
+    """Why nothing should be done about `part` of `whole` leases at once; empty when it may be."""
+    if part < BRAKE_LEAST or part <= whole * BRAKE_SHARE:
+        return ""
+    return f"{part} of {whole} leases {what}; nothing was done about them, an administrator has to look at this"
+
+
+def _judged(
+    lease: Lease, shown: Mapping[str, Tagged], missing: Mapping[str, int], at: datetime
+) -> tuple[Away | None, dict[str, int]]:
+    """Whether the lease is away, and how often each of its machines that is not shown has been missed by now."""
+    machines = [one for one in lease.resources if one.kind in COMPUTE]
+    absent = {one.ref: missing.get(one.ref, 0) + 1 for one in machines if one.ref not in shown}
+    states = [shown.get(one.ref) or _unseen(lease, one, absent[one.ref], at) for one in machines]
+    if not states or any(one.condition not in AWAY for one in states):
+        return None, absent
+    last = max(states, key=lambda one: one.changed_at or at)
+    return Away(lease.id, last.id, last.condition, last.reason, min(last.changed_at or at, at)), absent
+
+
+def _unseen(lease: Lease, machine: Resource, readings: int, at: datetime) -> Tagged:
+    since = machine.created_at or lease.ready_at
+    believed = readings >= READINGS and since is not None and at - since >= SETTLING
+    condition = Condition.GONE if believed else Condition.UNKNOWN
+    why = f"not shown by {lease.request.place.provider} in {readings} readings in a row"
+    return Tagged(machine.kind, machine.id, condition, reason=why)
