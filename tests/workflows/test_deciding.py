@@ -14,7 +14,7 @@ from lessor.domain.lease import State
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.quota import Reservation
 from lessor.ports import PermanentError, RetryableError
-from tests.workflows.conftest import ADMIN, MANAGER, REQUESTER, SECOND, World
+from tests.world import ADMIN, MANAGER, REQUESTER, SECOND, World
 
 APPROVE = Decision(Outcome.APPROVE, (Reason("small", "costs little"),), policy_version="v1")
 DENY = Decision(Outcome.DENY, (Reason("no-h100", "H100 is kept for training"),), policy_version="v1")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from lessor.contracts import Verb
 from lessor.domain.lease import State
-from tests.workflows.conftest import MANAGER, REQUESTER, World
+from tests.world import MANAGER, REQUESTER, World
 
 
 async def test_a_lease_lives_from_request_to_proven_deletion(world: World) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from lessor.contracts import Act, Answer, Verb
 from lessor.domain.lease import State
-from tests.workflows.conftest import MANAGER, REQUESTER, World
+from tests.world import MANAGER, REQUESTER, World
 
 
 @pytest.mark.parametrize("seed", range(12))

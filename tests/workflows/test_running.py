@@ -9,7 +9,7 @@ from lessor.contracts import SIGNAL_OBSERVED, Notice, Observed, Verb
 from lessor.domain.lease import State
 from lessor.domain.resource import Condition
 from lessor.ports import NoCapacityError, PermanentError, RetryableError
-from tests.workflows.conftest import ADMIN, MANAGER, REQUESTER, SECOND, World
+from tests.world import ADMIN, MANAGER, REQUESTER, SECOND, World
 
 HOUR = timedelta(hours=1)
 
