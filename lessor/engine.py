@@ -75,6 +75,8 @@ class TemporalEngine:
             return await self._same_or_taken(submission)
         except RPCError as error:
             raise _unreachable(error) from error
+        except RuntimeError as error:
+            raise _unconnected(error) from error
         return True
 
     async def act(self, lease_id: str, act: Act) -> Answer | None:
@@ -88,6 +90,8 @@ class TemporalEngine:
             if error.status is RPCStatusCode.NOT_FOUND:
                 return None
             raise _unreachable(error) from error
+        except RuntimeError as error:
+            raise _unconnected(error) from error
 
     async def _update(self, lease_id: str, act: Act) -> Answer:
         """The update's answer; a full update queue (10 in flight) is waited for."""
@@ -134,3 +138,11 @@ def _rejected(lease_id: str, act: Act, error: WorkflowUpdateFailedError) -> Answ
 def _unreachable(error: RPCError) -> UnreachableError:
     log.warning("temporal-error", status=error.status.name, message=error.message[:200])
     return UnreachableError(f"Temporal cannot be reached now ({error.status.name.lower().replace('_', ' ')})")
+
+
+def _unconnected(error: RuntimeError) -> Exception:
+    """A lazy client connects with its first call; if it cannot, that call fails with this and not with an RPCError."""
+    if not str(error).startswith("Failed client connect"):
+        return error
+    log.warning("temporal-error", status="UNAVAILABLE", message=str(error)[:200])
+    return UnreachableError("Temporal cannot be reached now (no connection)")

@@ -24,11 +24,14 @@ UNREACHABLE_CODES = frozenset({"unreachable", "place-unreachable"})
 
 
 def _open_gateway(settings: Settings, config: Config) -> AbstractAsyncContextManager[Gateway]:
+    import logging
+
     import structlog
 
     from lessor.wiring import open_gateway
 
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    # People at a terminal get one line that says what to do; the log of the same failure would bury it.
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     return open_gateway(settings, config)
 
 

@@ -145,8 +145,8 @@ def test_without_a_known_zone_lengths_work_and_clock_times_need_a_zone() -> None
     )
 
 
-def test_an_instant_without_zone_is_refused_at_the_border() -> None:
-    """B18: a value without zone is refused with a clear message."""
+def test_B18_an_instant_without_zone_is_refused_at_the_border() -> None:
+    """A value without zone is refused with a clear message."""
     with pytest.raises(Refused, match="now has no time zone"):
         parse_end("8h", datetime(2026, 6, 3, 15, 11), BERLIN)  # noqa: DTZ001
 
