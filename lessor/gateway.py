@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import structlog
 
@@ -14,6 +14,7 @@ from lessor.domain import approval
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.identity import lease_id
 from lessor.domain.lease import OPEN, Lease, State, describe
+from lessor.domain.lookalike import lookalikes
 from lessor.domain.people import Person
 from lessor.domain.quota import Headroom, headroom
 from lessor.domain.quote import Quote
@@ -35,12 +36,6 @@ from lessor.ports import (
 log = structlog.get_logger(__name__)
 
 MAX_SALTS = 16
-SAME_AGAIN = timedelta(seconds=60)
-"""An equal request within this time of the last one is taken for the same wish typed twice."""
-
-PENDING = frozenset(
-    {State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVED, State.PROVISIONING, State.WAITING_FOR_CAPACITY}
-)
 
 
 @dataclass(frozen=True)
@@ -160,7 +155,7 @@ class Gateway:
             similar = await self._similar(request)
             if similar:
                 return Submitted("", similar=similar)
-        kept = await self._keep(request)
+        kept = await self._keep(self._completed(request))
         return await self._start(kept, existing=kept.started)
 
     async def act(self, lease_id: str, act: Act) -> Answer:
@@ -241,22 +236,14 @@ class Gateway:
         query = LeaseQuery(owner_ids=tuple(person.all_ids), states=tuple(s.value for s in OPEN))
         mine = await asyncio.to_thread(self._ledger.leases, query)
         waiting = await asyncio.to_thread(self._ledger.unstarted)
-        now = self._clock()
-        same = [
-            lease.id
-            for lease in mine
-            if lease.request.interaction != request.interaction
-            and _alike(lease.request, request)
-            and (lease.state in PENDING or now - lease.requested_at < SAME_AGAIN)
-        ]
-        same += [
-            s.lease_id
-            for s in waiting
-            if s.interaction != request.interaction
-            and s.request.requester in person.all_ids
-            and _alike(s.request, request)
-        ]
-        return tuple(dict.fromkeys(same))
+        return lookalikes(request, person, mine, waiting, self._clock())
+
+    def _completed(self, request: Request) -> Request:
+        """With what the team's entry says now: later changes of the organisation do not rewrite the lease."""
+        team = self._directory.team(request.team)
+        if team is None:
+            return request
+        return replace(request, cost_center=request.cost_center or team.cost_center, lead=team.lead)
 
     async def _keep(self, request: Request) -> Submission:
         for salt in range(MAX_SALTS):
@@ -292,8 +279,3 @@ class Gateway:
         message = f"{lease.id} has no running workflow although it is {describe(lease)}; an administrator was told"
         log.error("workflow-missing", lease_id=lease.id, state=lease.state.value, verb=act.verb.value)
         return Answer(False, "no-workflow", message, lease.id, lease.state.value)
-
-
-def _alike(one: Request, other: Request) -> bool:
-    """Same kind, size, place and market; a different end or purpose makes it the same wish still."""
-    return (one.need, one.place, one.market, one.team) == (other.need, other.place, other.market, other.team)

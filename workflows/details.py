@@ -58,12 +58,8 @@ def _decided(lease: Lease) -> list[tuple[str, str]]:
             )
         )
     if lease.decided_at:
-        rows.append(
-            (
-                "decided by",
-                f"`{lease.decided_by}` at {_time(lease.decided_at)}: {_text(lease.decided_reason, 200)}",
-            )
-        )
+        why = f": {_text(lease.decided_reason, 200)}" if lease.decided_reason else ""
+        rows.append(("decided by", f"`{lease.decided_by}` at {_time(lease.decided_at)}{why}"))
     return rows
 
 

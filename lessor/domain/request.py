@@ -70,7 +70,9 @@ class Request:
     """One wish for GPUs.
 
     Either `duration` (the clock starts when the resource is usable) or `until` (an instant) is set, never both.
-    `interaction` is the business key of the click or command that made it. `disk_gib` is the root volume's size.
+    `interaction` is the business key of the click or command that made it. `cost_center` and `lead` are copied from the
+    team when it is made, so that charging and escalation outlive the entries of the team and its people. `disk_gib` is
+    the root volume's size.
     """
 
     requester: str
@@ -85,6 +87,7 @@ class Request:
     snapshot: bool = False
     disk_gib: int = 200
     cost_center: str = ""
+    lead: str = ""
     interaction: str = ""
     tags: dict[str, str] = field(default_factory=dict)
 

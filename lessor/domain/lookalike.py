@@ -1,0 +1,41 @@
+"""Finds the wish that was made already: typed twice after a time-out, or still pending from before (cases A05, F18)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from lessor.domain.lease import Lease, State
+from lessor.domain.people import Person
+from lessor.domain.records import Submission
+from lessor.domain.request import Request
+
+SAME_AGAIN = timedelta(seconds=60)
+"""An equal request within this time of the last one is taken for the same wish, even if that was approved at once."""
+
+PENDING = frozenset(
+    {State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVED, State.PROVISIONING, State.WAITING_FOR_CAPACITY}
+)
+
+
+def lookalikes(
+    request: Request, person: Person, leases: Iterable[Lease], unstarted: Iterable[Submission], now: datetime
+) -> tuple[str, ...]:
+    """Ids of `person`'s open wishes that look like `request`, apart from the one that the same interaction made.
+
+    `leases` are the person's open leases, `unstarted` what was kept while Temporal could not be reached.
+    """
+    same = [
+        lease.id
+        for lease in leases
+        if _alike(lease.request, request) and (lease.state in PENDING or now - lease.requested_at < SAME_AGAIN)
+    ]
+    same += [s.lease_id for s in unstarted if s.request.requester in person.all_ids and _alike(s.request, request)]
+    return tuple(dict.fromkeys(same))
+
+
+def _alike(one: Request, other: Request) -> bool:
+    """Same kind, size, place and market by another interaction; another end or purpose makes it the same wish still."""
+    if one.interaction == other.interaction:
+        return False
+    return (one.need, one.place, one.market, one.team) == (other.need, other.place, other.market, other.team)
