@@ -234,7 +234,7 @@ class Life:
     async def _grace(self) -> None:
         due = await self._sleep()
         if due and self.lease.state is State.STOPPED:
-            self._book.apply(life.start_deleting(self.lease, workflow.now(), "grace is over"))
+            self._book.apply(life.start_deleting(self.lease, workflow.now()))
 
     async def _take_down(self) -> None:
         if self.lease.next_try and self.lease.next_try > workflow.now():
