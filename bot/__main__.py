@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Coroutine
@@ -19,6 +20,7 @@ from slack_sdk.errors import SlackApiError
 
 from bot import slack_errors
 from bot.app import build_app
+from bot.background import Background, Workshop
 from bot.desk import Desk
 from bot.directory import SlackDirectory
 from bot.http import Signatures, web_app
@@ -38,6 +40,9 @@ START_AGAIN_SECONDS = 15.0
 
 CONNECT_AGAIN_SECONDS = 5.0
 THREADS = 64
+
+SWITCH_SECONDS = 0.001
+"""How long work may keep the interpreter to itself while an acknowledgement waits; Python's own value is 5 ms."""
 
 Result = TypeVar("Result")
 
@@ -69,36 +74,44 @@ def _cannot_start(error: Exception) -> int:
 
 
 async def _serve(settings: Settings, parts: Parts) -> None:
+    """Acknowledge in this loop, and work in another one: nothing that is slow can delay an acknowledgement."""
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
-    async with AsyncExitStack() as stack:
-        # Name look-ups share the threads of a database that may hang: many of them, and names are kept for a while.
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="bot"))
-        connector = aiohttp.TCPConnector(ttl_dns_cache=300, limit=0)
-        session = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
-        slack = SlackClient(_secret(settings, "slack_bot_token"), base_url=settings.slack_api_url, session=session)
-        installation = await _unless(stop, introduce(slack))
+    sys.setswitchinterval(SWITCH_SECONDS)
+    async with Workshop() as workshop, AsyncExitStack() as stack:
+        work = AsyncExitStack()
+        stack.push_async_callback(lambda: workshop.do(work.aclose()))
+        slack = await workshop.do(_client(settings, work))
+        installation = await _unless(stop, workshop.do(introduce(slack)))
         if installation is None:
             return
-        directory = SlackDirectory(parts.directory, slack)
-        gateway = build_gateway(parts.overlay(directory), await connect_temporal())
-        desk = Desk(
-            gateway,
-            slack,
-            slack_renderer(settings.lessor_templates),
-            slack_settings(parts.config),
-            utc_now,
-            home=installation.home,
-        )
-        app = build_app(desk, installation)
+        desk = await workshop.do(_desk(settings, parts, slack, installation, workshop))
         stack.push_async_callback(desk.background.drain)
-        starting = asyncio.create_task(_start_unstarted(gateway))
+        starting = asyncio.ensure_future(workshop.do(_start_unstarted(desk.gateway)))
         stack.callback(starting.cancel)
-        await _listen(stack, stop, app, installation, settings, parts.config)
+        await _listen(stack, stop, build_app(desk, installation), installation, settings, parts.config)
         log.info("bot-ready", mode=parts.config.slack.mode, team=installation.team_id)
         await stop.wait()
         log.info("bot-stopping")
+
+
+async def _client(settings: Settings, stack: AsyncExitStack) -> SlackClient:
+    """The client of the loop that this runs in."""
+    # Name look-ups share the threads of a database that may hang: many of them, and names are kept for a while.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="bot"))
+    connector = aiohttp.TCPConnector(ttl_dns_cache=300, limit=0)
+    session = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
+    return SlackClient(_secret(settings, "slack_bot_token"), base_url=settings.slack_api_url, session=session)
+
+
+async def _desk(
+    settings: Settings, parts: Parts, slack: SlackClient, installation: Installation, workshop: Workshop
+) -> Desk:
+    gateway = build_gateway(parts.overlay(SlackDirectory(parts.directory, slack)), await connect_temporal())
+    wording = slack_renderer(settings.lessor_templates)
+    background = Background(workshop.loop)
+    return Desk(gateway, slack, wording, slack_settings(parts.config), utc_now, background, home=installation.home)
 
 
 async def _listen(
@@ -118,9 +131,12 @@ async def _listen(
             await web.TCPSite(runner, config.slack.http_host, config.slack.http_port).start()
         except OSError as error:
             where = f"{config.slack.http_host}:{config.slack.http_port}"
-            raise StartError(f"cannot listen on {where} ({error.strerror}); change slack.http_port") from error
+            raise StartError(
+                f"cannot listen on {where} ({os.strerror(error.errno or 0).lower()}); change slack.http_port"
+            ) from error
         return
-    socket = AsyncSocketModeHandler(app, _secret(settings, "slack_app_token"))
+    client = await _client(settings, stack)
+    socket = AsyncSocketModeHandler(app, _secret(settings, "slack_app_token"), web_client=client)
     stack.push_async_callback(socket.close_async)
     await _unless(stop, _connect(socket))
 
@@ -129,6 +145,9 @@ async def _connect(socket: AsyncSocketModeHandler) -> None:
     """Open the socket, again while Slack cannot be reached. Raises `StartError` for a token that cannot work."""
     while True:
         try:
+            # The SDK's own connecting tries a wrong token for ever, so the address is fetched here first.
+            address = await socket.client.web_client.apps_connections_open(app_token=socket.app_token)
+            socket.client.wss_uri = address["url"]
             await socket.connect_async()  # type: ignore[no-untyped-call]
             return
         except SlackApiError as error:

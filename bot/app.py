@@ -154,7 +154,7 @@ class _Handlers:
             await ack(**work.result().acknowledgement)
             return
         await ack(response_action="update", view=self._recording())
-        self._desk.background.start(self._later(ask, work), "finish a request form")
+        self._afterwards(work, lambda answered: self._requesting.late(ask, answered))
 
     def on_button(self, handle: Handle) -> Callable[..., Awaitable[None]]:
         async def clicked(ack: Ack, body: Body) -> None:
@@ -171,15 +171,20 @@ class _Handlers:
                 await ack(**work.result())
                 return
             await ack(response_action="update", view=self._recording())
-            self._desk.background.start(self._show_late(ask, work), "finish a form")
+            self._afterwards(work, lambda acknowledgement: self._show_late(ask, acknowledgement))
 
         return sent
 
-    async def _later(self, ask: Ask, work: asyncio.Task[Any]) -> None:
-        await self._requesting.late(ask, await work)
+    def _afterwards(self, work: asyncio.Future[Any], go_on: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
+        """Go on with the result when it is there; where it is awaited is not where the work runs."""
 
-    async def _show_late(self, ask: Ask, work: asyncio.Task[Any]) -> None:
-        done = await work
+        def go_on_with(done: asyncio.Future[Any]) -> None:
+            if not done.cancelled():
+                self._desk.background.start(go_on(done.result()), "finish a form")
+
+        work.add_done_callback(go_on_with)
+
+    async def _show_late(self, ask: Ask, done: dict[str, Any] | None) -> None:
         opened = Opened(ask.view["id"], "", {})
         if done and done.get("view"):
             await self._modals.show(opened, done["view"])

@@ -1,49 +1,98 @@
-"""Work that goes on after the acknowledgement: kept alive, its failures logged in one place, drained at the end."""
+"""Work that goes on after the acknowledgement: kept alive, its failures logged in one place, drained at the end.
+
+It may have an event loop and a thread of its own (`Workshop`). Then acknowledgements leave in time however much there
+is to render and whatever hangs: the loop that acknowledges does nothing else.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Coroutine
-from typing import Any
+from concurrent.futures import Future as ThreadFuture
+from typing import Any, TypeVar
 
 import structlog
+
+Result = TypeVar("Result")
+Running = ThreadFuture[Any] | asyncio.Future[Any]
 
 log = structlog.get_logger(__name__)
 
 
 class Background:
-    """Tasks that nobody awaits; a failed one is logged with what it was doing and spoils no other."""
+    """Work that nobody has to await; what fails is logged with what it was doing and spoils nothing else.
 
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[Any]] = set()
+    `loop` is where it runs; without it, it runs in the loop of whoever starts it.
+    """
 
-    def start(self, work: Coroutine[Any, Any, Any], what: str) -> asyncio.Task[Any]:
-        """Run it; the task's result is what the work gave, `None` when it failed."""
-        task = asyncio.create_task(self._guarded(work, what))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self._loop = loop
+        self._running: set[Running] = set()
+
+    def start(self, work: Coroutine[Any, Any, Any], what: str) -> asyncio.Future[Any]:
+        """Run it; the result, in the loop of whoever started it, is what the work gave, `None` when it failed."""
+        guarded = _guarded(work, what)
+        running: Running
+        if self._loop:
+            running = asyncio.run_coroutine_threadsafe(guarded, self._loop)
+        else:
+            running = asyncio.ensure_future(guarded)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        return _here(running)
 
     @property
     def busy(self) -> bool:
-        return bool(self._tasks)
+        return bool(self._running)
 
     async def idle(self) -> None:
         """Return when all that runs now has ended."""
-        if self._tasks:
-            await asyncio.wait(set(self._tasks))
+        await self._wait(None)
 
     async def drain(self, seconds: float = 5.0) -> None:
         """Let running work finish for so long, then cancel the rest."""
-        if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=seconds)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._wait(seconds)
+        rest = list(self._running)
+        for running in rest:
+            running.cancel()
+        await asyncio.gather(*map(_here, rest), return_exceptions=True)
 
-    async def _guarded(self, work: Coroutine[Any, Any, Any], what: str) -> Any:
-        try:
-            return await work
-        except Exception:
-            log.exception("work after an acknowledgement failed", what=what)
-            return None
+    async def _wait(self, seconds: float | None) -> None:
+        if self._running:
+            await asyncio.wait([_here(running) for running in self._running], timeout=seconds)
+
+
+class Workshop:
+    """An event loop in a thread of its own, as a context manager."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, name="work", daemon=True)
+
+    async def __aenter__(self) -> Workshop:
+        self._thread.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        await asyncio.to_thread(self._thread.join)
+        self.loop.close()
+
+    async def do(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Run it there and wait for it here; cancelling the wait cancels the work."""
+        running: ThreadFuture[Result] = asyncio.run_coroutine_threadsafe(work, self.loop)
+        return await asyncio.wrap_future(running)
+
+
+def _here(running: Running) -> asyncio.Future[Any]:
+    """The work as a future of the loop that asks."""
+    return asyncio.wrap_future(running) if isinstance(running, ThreadFuture) else running
+
+
+async def _guarded(work: Coroutine[Any, Any, Any], what: str) -> Any:
+    try:
+        return await work
+    except Exception:
+        log.exception("work after an acknowledgement failed", what=what)
+        return None

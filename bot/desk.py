@@ -72,7 +72,7 @@ class Desk:
         """A refusal in its own words, shown as characters only."""
         return self.message("refused.j2", message=str(refused), zone="UTC")
 
-    async def in_time(self, task: asyncio.Task[Any]) -> bool:
+    async def in_time(self, task: asyncio.Future[Any]) -> bool:
         """Whether the work is done before an acknowledgement must leave; it goes on when it is not."""
         await asyncio.wait({task}, timeout=self.patience)
         return task.done()
