@@ -102,13 +102,12 @@ async def _look_at_temporal(page: Page, sandbox: Running, lease_id: str) -> None
     await _picture(page, "temporal-leases")
     await page.goto(f"{sandbox.temporal_ui_url}/namespaces/default/workflows/{lease_id}")
     await expect(page.get_by_text("Completed").first).to_be_visible(timeout=SOON)
-    await expect(page.get_by_text("deletes after grace").first).to_be_visible(timeout=SOON)
+    await expect(page.get_by_text("deletes after grace").first).to_be_visible(timeout=LATER)
     await _picture(page, "temporal-timeline")
     await page.get_by_role("tab", name="User Metadata").click()
-    details = page.get_by_text("proof of deletion")
-    await expect(details).to_be_visible(timeout=SOON)
-    for word in ("asked by", "policy", "decided by", "warned", "stopped"):
-        await expect(page.get_by_text(word, exact=True).first).to_be_visible()
+    details = page.frame_locator("iframe").last
+    for word in ("asked by", "policy", "decided by", "warned", "stopped", "proof of deletion"):
+        await expect(details.get_by_text(word, exact=True)).to_be_visible(timeout=LATER)
     await _picture(page, "temporal-details")
 
 
