@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from bot.blocks.text import cut
 from lessor.domain import approval
-from lessor.domain.lease import Lease, State
+from lessor.domain.lease import TERMINATED, Lease, State
 from lessor.domain.people import Person
 from lessor.rendering import Safe, mrkdwn
 
@@ -41,6 +41,7 @@ def facts(lease: Lease, now: datetime, deciders: Sequence[Person] = ()) -> dict[
         "cost": lease.cost(now),
         "hours": lease.hours(now),
         "ending": lease.ending_reason,
+        "terminated": lease.final and lease.ending_reason.startswith(f"{TERMINATED}: "),
         "deletes_at": (lease.stopped_at or now) + lease.terms.grace,
         "tried": ", ".join(lease.capacity.tried) if lease.capacity else "",
         "left": ", ".join(lease.left),

@@ -141,3 +141,28 @@ async def test_a_message_whose_answer_was_lost_is_found_again(world: World) -> N
     await world.warn(lease, HALF_AN_HOUR)
     messages = await world.slack.person("requester").dms()
     assert len([m for m in messages if "ends in 30 min" in visible_text(m)]) == 1
+
+
+async def test_a_request_whose_workflow_was_ended_loses_its_buttons_and_says_so(world: World) -> None:
+    lease = await world.ask()
+    await world.move(lease, life.resumed, "an administrator ended its workflow", world.clock())
+    card = await world.slack.person("manager").wait_for_message("Ended (terminated):", "gpu-approvals")
+    assert "terminated: an administrator ended its workflow" in visible_text(card)
+    assert buttons(card) == []
+    told = await world.slack.person("requester").wait_for_message("To ask again: `/gpu request`")
+    assert "It ended: terminated: an administrator ended its workflow." in visible_text(told)
+
+
+async def test_a_request_that_an_operator_cancelled_says_so_on_its_card(world: World) -> None:
+    lease = await world.ask()
+    await world.move(lease, life.cancel, "operator", world.clock())
+    card = await world.slack.person("manager").wait_for_message("*Cancelled* by operator", "gpu-approvals")
+    assert buttons(card) == []
+    await world.slack.person("requester").wait_for_message("Cancelled:")
+
+
+async def test_a_lease_whose_workflow_was_ended_says_why_to_its_owner(world: World) -> None:
+    lease = await world.running(await world.ask())
+    await world.move(lease, life.resumed, "an administrator ended its workflow", world.clock())
+    told = await world.slack.person("requester").wait_for_message("Cancelled:")
+    assert "terminated: an administrator ended its workflow" in visible_text(told)
