@@ -75,12 +75,10 @@ def left_over(
     if not lease.final or lease.closed_at is None or at - lease.closed_at < SETTLING:
         return ()
     recorded = {one.ref for one in known}
+    tokens = {token for token in tokens if token}
     gone = (Condition.GONE, Condition.DELETING, Condition.UNKNOWN)
-    return tuple(
-        one
-        for one in found
-        if one.lease == lease.id and one.condition not in gone and (one.ref in recorded or (one.token in tokens))
-    )
+    ours = (one for one in found if one.lease == lease.id and (one.ref in recorded or one.token in tokens))
+    return tuple(one for one in ours if one.condition not in gone)
 
 
 def ripe(lease: Lease, now: datetime) -> bool:
