@@ -8,6 +8,7 @@ from datetime import datetime
 
 from temporalio import activity
 
+from activities.beating import beating
 from activities.errors import as_application_errors
 from activities.leases import lease_of
 from lessor.contracts import Delivery, LeaseRef, NotifyInput
@@ -26,5 +27,6 @@ class MessageActivities:
     async def notify(self, wanted: NotifyInput) -> Delivery:
         """Post or update the messages of one notice; says whether somebody was reached."""
         with as_application_errors():
-            lease = await asyncio.to_thread(lease_of, self._book, LeaseRef(wanted.lease_id, wanted.revision))
-            return await self._notifier.notify(lease, wanted.notice, wanted.before, self._clock())
+            async with beating():
+                lease = await asyncio.to_thread(lease_of, self._book, LeaseRef(wanted.lease_id, wanted.revision))
+                return await self._notifier.notify(lease, wanted.notice, wanted.before, self._clock())

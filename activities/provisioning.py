@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from temporalio import activity
-from temporalio.exceptions import CancelledError
 
+from activities.beating import alive
 from activities.errors import as_application_errors
 from activities.leases import lease_of
 from lessor.contracts import LeaseRef, MoveEnd
@@ -35,7 +35,7 @@ class ProvisioningActivities:
             lease = lease_of(self._ledger, ref)
             provider, order = self._provider(lease), _order(lease)
             resources = self._existing(provider, lease) or self._launch_first_possible(provider, order)
-            provisioned = provider.await_usable(order, resources, _heartbeat)
+            provisioned = provider.await_usable(order, resources, alive)
             self._ledger.seen(lease.id, provisioned.resources)
             return provisioned
 
@@ -48,14 +48,14 @@ class ProvisioningActivities:
                 raise PermanentError(
                     f"{lease.id} is {lease.state.value}, not ending; nothing was stopped", "wrong-state"
                 )
-            return self._provider(lease).stop(lease.id, lease.request.place, _heartbeat)
+            return self._provider(lease).stop(lease.id, lease.request.place, alive)
 
     @activity.defn
     def start(self, ref: LeaseRef) -> datetime:
         """Start stopped resources again and see them running."""
         with as_application_errors():
             lease = lease_of(self._ledger, ref)
-            return self._provider(lease).start(lease.id, lease.request.place, _heartbeat)
+            return self._provider(lease).start(lease.id, lease.request.place, alive)
 
     @activity.defn
     def take_down(self, ref: LeaseRef) -> Sighting:
@@ -66,8 +66,8 @@ class ProvisioningActivities:
             before = provider.look(lease.id, place, self._known(lease.id))
             if before.left or not before.complete:
                 if lease.request.snapshot and lease.ready_at is not None:
-                    self._ledger.seen(lease.id, provider.snapshot(lease.id, place, _heartbeat))
-                provider.delete(lease.id, place, self._known(lease.id), _heartbeat)
+                    self._ledger.seen(lease.id, provider.snapshot(lease.id, place, alive))
+                provider.delete(lease.id, place, self._known(lease.id), alive)
                 before = provider.look(lease.id, place, self._known(lease.id))
             self._ledger.seen(lease.id, before.resources)
             return before
@@ -117,10 +117,10 @@ class ProvisioningActivities:
         raise NoCapacityError(f"no capacity now; tried {', '.join(tried)}", tuple(tried), last.code) from last
 
     def _launch(self, provider: Provider, order: Order, candidate: Candidate) -> tuple[Resource, ...]:
-        _heartbeat(f"launching {candidate}")
+        alive(f"launching {candidate}")
         place = order.request.place
         self._ledger.intend(Intent(order.lease_id, candidate.token, place, str(candidate), self._clock()))
-        resources = provider.launch(order, candidate, _heartbeat)
+        resources = provider.launch(order, candidate, alive)
         self._ledger.confirm(order.lease_id, candidate.token, resources)
         return resources
 
@@ -141,10 +141,3 @@ def _order(lease: Lease) -> Order:
         or (lease.approved_at and request.duration and lease.approved_at + request.duration)
     )
     return Order(lease.id, request, lease.quote, lease.owner, request.team, request.cost_center, ends or None)
-
-
-def _heartbeat(what: str) -> None:
-    """Tell the server that this attempt lives, and stop it here when it is no longer the current one."""
-    if activity.is_cancelled():
-        raise CancelledError(f"this attempt is no longer current; stopped before: {what}")
-    activity.heartbeat(what)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
 from temporalio import activity
-from temporalio.exceptions import CancelledError
 
+from activities.beating import beating, still_current
 from activities.errors import as_application_errors
 from lessor.contracts import Observed, PlaceReport, RunsReport, SweepPlace, SweepRuns
 from lessor.domain import sweep
@@ -22,7 +21,6 @@ from lessor.ports import Ended, LeaseQuery, LeaseRuns, Ledger, ProviderError, Wa
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-BEAT = 10.0
 PAGE = 200
 AT_ONCE = 16
 NAMED = 200
@@ -47,7 +45,7 @@ class SweepActivities:
         What cannot be read whole is reported and changes nothing: the next sweep reads again.
         """
         place = wanted.place
-        async with _beating():
+        async with beating():
             # The ledger first: a lease that starts or ends while the place is read must not look lost.
             leases = await asyncio.to_thread(self._of_place, place)
             at = self._clock()
@@ -73,13 +71,13 @@ class SweepActivities:
     async def attribute(self, place: Place) -> int:
         """Mark what somebody attached to our machines later as the lease's (case C10); how many were marked."""
         with as_application_errors():
-            async with _beating():
-                return len(await asyncio.to_thread(self._watches[place.provider].attribute, place, _still_current))
+            async with beating():
+                return len(await asyncio.to_thread(self._watches[place.provider].attribute, place, still_current))
 
     @activity.defn
     async def resume_lost(self, wanted: SweepRuns) -> RunsReport:
         """Go on with open leases whose workflow is not open, and with those of which something was left over."""
-        async with _beating():
+        async with beating():
             leases = await asyncio.to_thread(self._ripe)
             looks = await _each(leases, lambda lease: self._runs.ended(lease.id))
             ended = {lease.id: end for lease, end in looks if isinstance(end, Ended)}
@@ -127,28 +125,6 @@ class SweepActivities:
         """Read the ledger again: the lease may have moved on since it was looked for (law 2)."""
         lease = await asyncio.to_thread(self._ledger.lease, lease_id)
         return lease is not None and await self._runs.resume(lease, why)
-
-
-@contextlib.asynccontextmanager
-async def _beating() -> AsyncIterator[None]:
-    """Heartbeat while the block runs, so that a worker that died is noticed."""
-
-    async def beat() -> None:
-        while True:
-            activity.heartbeat()
-            await asyncio.sleep(BEAT)
-
-    beats = asyncio.create_task(beat())
-    try:
-        yield
-    finally:
-        beats.cancel()
-
-
-def _still_current(what: str) -> None:
-    """Blocking calls ask here before each write; the block that they run in beats for them (case B13)."""
-    if activity.is_cancelled():
-        raise CancelledError(f"this attempt is no longer current; stopped before: {what}")
 
 
 async def _each(

@@ -70,6 +70,7 @@ class ErrorType(StrEnum):
     NO_CAPACITY = "NoCapacity"
     PERMANENT = "PermanentProviderError"
     RETRY = "RetryableProviderError"
+    TOO_LARGE = "TooLarge"
 
 
 PERMANENT_ERRORS = [ErrorType.REFUSED.value, ErrorType.NO_CAPACITY.value, ErrorType.PERMANENT.value]

@@ -157,7 +157,7 @@ async def look(lease: Lease) -> Sighting:
         ProvisioningActivities.look,
         _ref(lease),
         task_queue=queue_of(lease.request.place.provider),
-        start_to_close_timeout=timedelta(minutes=2),
+        start_to_close_timeout=timedelta(seconds=60),
         schedule_to_close_timeout=lease.terms.cleanup_limit,
         retry_policy=contracts.RETRY_PROVIDER,
         summary="look at what was reported",
@@ -169,7 +169,7 @@ async def set_end(lease: Lease, ends: datetime) -> None:
         ProvisioningActivities.set_end,
         MoveEnd(lease.id, ends),
         task_queue=queue_of(lease.request.place.provider),
-        start_to_close_timeout=timedelta(minutes=2),
+        start_to_close_timeout=timedelta(seconds=60),
         retry_policy=contracts.RETRY_PROVIDER,
         summary=f"write the end {ends:%Y-%m-%d %H:%M} UTC on the resources",
     )
@@ -181,6 +181,7 @@ async def notify(wanted: NotifyInput) -> Delivery:
         wanted,
         task_queue=contracts.QUEUE_SLACK,
         start_to_close_timeout=timedelta(minutes=2),
+        heartbeat_timeout=HEARTBEAT,
         retry_policy=contracts.RETRY_MESSAGE,
         summary=f"tell people: {wanted.notice.value}",
     )

@@ -16,6 +16,7 @@ from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
+from activities.sizes import SizeLimit
 from activities.sweep import SweepActivities
 from lessor import contracts
 from workflows.lease import LeaseWorkflow
@@ -71,6 +72,7 @@ def _worker(
         workflows=[LeaseWorkflow, SweepWorkflow] if name == "lessor" else [],
         activities=_activities_of(name, activities),
         activity_executor=threads,
+        interceptors=[SizeLimit()],
         workflow_runner=SandboxedWorkflowRunner(
             restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
         ),

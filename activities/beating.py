@@ -1,0 +1,40 @@
+"""Signs of life of long activities: a worker that died is noticed, and an attempt that was given up stops itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from temporalio import activity
+from temporalio.exceptions import CancelledError
+
+BEAT = 10.0
+
+
+@asynccontextmanager
+async def beating() -> AsyncIterator[None]:
+    """Heartbeat while the block of an asynchronous activity runs; short ones end before the first beat."""
+
+    async def beat() -> None:
+        while True:
+            await asyncio.sleep(BEAT)
+            activity.heartbeat()
+
+    beats = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        beats.cancel()
+
+
+def alive(what: str) -> None:
+    """Tell the server that this attempt lives, and stop it here when it is no longer the current one (case B13)."""
+    still_current(what)
+    activity.heartbeat(what)
+
+
+def still_current(what: str) -> None:
+    """For threads of an asynchronous activity, whose block beats for them."""
+    if activity.is_cancelled():
+        raise CancelledError(f"this attempt is no longer current; stopped before: {what}")
