@@ -111,8 +111,6 @@ def ready(
         spans=billing.opened(lease.spans, instant("launched_at", launched_at), hourly),
         stoppable=stoppable,
         capacity=None,
-        warned=(),
-        next_try=None,
     )
 
 
@@ -219,7 +217,6 @@ def restored(lease: Lease, started_at: datetime, now: datetime) -> Change:
         end_before_restore=None,
         spans=billing.opened(lease.spans, instant("started_at", started_at), hourly),
         warned=(),
-        next_try=None,
     )
 
 

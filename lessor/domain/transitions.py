@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from lessor.domain import approval
 from lessor.domain.errors import Refused
-from lessor.domain.lease import FINAL, NOTHING_YET, Change, Event, Lease, State, Terms, changed, minute, require_state
+from lessor.domain.lease import NOTHING_YET, Change, Event, Lease, State, Terms, changed, minute, require_state
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome
 from lessor.domain.quote import Quote
@@ -158,8 +158,6 @@ def _refuse_if_decided(lease: Lease) -> None:
         raise Refused(
             "already-decided", f"already {_verdict(lease)} by {lease.decided_by} at {minute(lease.decided_at)}"
         )
-    if lease.state in FINAL:
-        require_state(lease, State.AWAITING_APPROVAL)
 
 
 def _verdict(lease: Lease) -> str:

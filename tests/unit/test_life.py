@@ -103,6 +103,14 @@ def test_the_clock_starts_when_it_is_usable_and_the_bill_at_launch() -> None:
     assert change.events == (Event("ready", READY, "lessor", data),)
 
 
+def test_a_launch_after_waiting_forgets_the_waits_and_knows_whether_it_can_be_stopped() -> None:
+    lease = life.start_provisioning(a_lease(State.WAITING_FOR_CAPACITY), READY + HOUR).lease
+    usual = life.ready(lease, RESOURCES, ACCESS, LAUNCHED, None, READY + HOUR).lease
+    assert (usual.capacity, usual.stoppable) == (None, True)
+    spot = life.ready(lease, RESOURCES, ACCESS, LAUNCHED, None, READY + HOUR, stoppable=False).lease
+    assert spot.stoppable is False
+
+
 def test_an_end_that_was_asked_for_stays_where_it_is() -> None:
     lease = a_lease(State.PROVISIONING, request=a_request(until=ASKED + 5 * HOUR))
     change = life.ready(lease, RESOURCES, ACCESS, LAUNCHED, None, READY)
@@ -129,8 +137,10 @@ def test_a_launch_time_in_another_zone_or_after_now_does_no_harm() -> None:
 
 
 def test_a_restore_is_not_taken_for_a_first_launch_nor_the_other_way_round() -> None:
-    assert refusal(life.ready, restoring(), RESOURCES, ACCESS, LAUNCHED, None, ENDS)[0] == "wrong-state"
-    assert refusal(life.restored, a_lease(State.PROVISIONING), READY, READY)[0] == "wrong-state"
+    again = ("wrong-state", "gpu-7k3qxa2m is being started again")
+    first = ("wrong-state", "gpu-7k3qxa2m is being created")
+    assert refusal(life.ready, restoring(), RESOURCES, ACCESS, LAUNCHED, None, ENDS) == again
+    assert refusal(life.restored, a_lease(State.PROVISIONING), READY, READY) == first
     assert refusal(life.restore_failed, a_lease(State.PROVISIONING), "no", READY)[0] == "wrong-state"
 
 
@@ -217,8 +227,10 @@ def test_keeping_changes_nothing_but_the_record() -> None:
 
 
 def test_a_release_ends_it_now_without_a_warning() -> None:
-    change = life.release(a_lease(), OWNER, READY + HOUR)
+    unwarned = life.warning_undelivered(a_lease(), "slack is down", ENDS, READY).lease
+    change = life.release(unwarned, OWNER, READY + HOUR)
     lease = change.lease
+    assert lease.next_try is None
     assert (lease.state, lease.ends_at, lease.ending_reason) == (State.ENDING, READY + HOUR, f"released by {OWNER}")
     assert change.events == (Event("released", READY + HOUR, OWNER, {}),)
 
@@ -278,14 +290,14 @@ def test_a_stop_time_after_now_is_a_wrong_clock() -> None:
 
 def test_a_restore_starts_it_again_until_the_new_end() -> None:
     now, until = ENDS + HOUR, ENDS + 2 * DAY
-    asked = life.restore(a_lease(State.STOPPED), until, OWNER, now)
+    asked = life.restore(replace(a_lease(State.STOPPED), problem="an old one"), until, OWNER, now)
     assert (asked.lease.state, asked.lease.ends_at, asked.lease.restoring) == (State.PROVISIONING, until, True)
     assert asked.events == (Event("restore-asked", now, OWNER, {"to": until.isoformat()}),)
     again = life.restored(asked.lease, now + MINUTE, now + 2 * MINUTE)
     lease = again.lease
     assert (lease.state, lease.ends_at, lease.end_set_at) == (State.ACTIVE, until, now + 2 * MINUTE)
     assert (lease.warned, lease.stopped_at, lease.ending_reason, lease.next_try) == ((), None, "", None)
-    assert (lease.restoring, lease.end_before_restore) == (False, None)
+    assert (lease.restoring, lease.end_before_restore, lease.problem) == (False, None, "")
     assert lease.spans == (Span(LAUNCHED, ENDS, HOURLY), Span(now + MINUTE, None, HOURLY))
     assert again.events == (Event("restored", now + 2 * MINUTE, "lessor", {"ends": until.isoformat()}),)
 
@@ -300,6 +312,16 @@ def test_a_restore_starts_it_again_until_the_new_end() -> None:
 )
 def test_a_restore_has_the_limits_of_an_extension(until: datetime, code: str) -> None:
     assert refusal(life.restore, a_lease(State.STOPPED), until, OWNER, ENDS + HOUR)[0] == code
+
+
+def test_a_restore_may_reach_the_longest_total() -> None:
+    last = READY + 30 * DAY
+    assert life.restore(a_lease(State.STOPPED), last, OWNER, ENDS + HOUR).lease.ends_at == last
+
+
+def test_a_failed_restore_says_why_it_is_stopped_again() -> None:
+    lease = life.restore_failed(restoring(), "no capacity", ENDS + 2 * HOUR).lease
+    assert (lease.ending_reason, lease.problem) == ("restore failed: no capacity", "no capacity")
 
 
 @pytest.mark.parametrize("failed", ["restore_failed", "fail", "wait_for_capacity", "withdraw"])
@@ -361,3 +383,8 @@ def test_each_act_is_possible_in_its_states_only(act: str, state: State) -> None
     code, message = refusal(perform, lease, *arguments, now=now)
     assert code == "wrong-state"
     assert message.startswith("gpu-7k3qxa2m is ")
+
+
+@pytest.mark.parametrize("state", [s for s in State if s is not State.ACTIVE])
+def test_only_what_is_in_use_ends(state: State) -> None:
+    assert refusal(life.end, a_lease(state), ENDS + 9 * DAY)[0] == "wrong-state"

@@ -320,3 +320,13 @@ def test_requester_ids_hold_no_empty_id() -> None:
 
 def test_final_states_are_where_nothing_happens() -> None:
     assert {State.DENIED, State.WITHDRAWN, State.LAPSED, State.FAILED, State.CLOSED} == FINAL
+
+
+@pytest.mark.parametrize("state", [s for s in State if s is not State.AWAITING_APPROVAL])
+def test_only_an_undecided_request_lapses(state: State) -> None:
+    assert refusal(transitions.lapse, a_lease(state), ASKED + 9 * DAY)[0] == "wrong-state"
+
+
+@pytest.mark.parametrize("state", [s for s in State if s is not State.APPROVED])
+def test_only_what_is_about_to_be_provisioned_is_priced_again(state: State) -> None:
+    assert refusal(transitions.requote, a_lease(state), a_quote(usd("999")), (a_step(),), READY)[0] == "wrong-state"
