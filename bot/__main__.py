@@ -15,7 +15,6 @@ import aiohttp
 import structlog
 from aiohttp import web
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
-from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 
 from bot import slack_errors
@@ -41,7 +40,7 @@ START_AGAIN_SECONDS = 15.0
 CONNECT_AGAIN_SECONDS = 5.0
 THREADS = 64
 
-SWITCH_SECONDS = 0.001
+SWITCH_SECONDS = 0.0002
 """How long work may keep the interpreter to itself while an acknowledgement waits; Python's own value is 5 ms."""
 
 Result = TypeVar("Result")
@@ -90,7 +89,7 @@ async def _serve(settings: Settings, parts: Parts) -> None:
         stack.push_async_callback(desk.background.drain)
         starting = asyncio.ensure_future(workshop.do(_start_unstarted(desk.gateway)))
         stack.callback(starting.cancel)
-        await _listen(stack, stop, build_app(desk, installation), installation, settings, parts.config)
+        await _listen(stack, stop, desk, installation, settings, parts.config)
         log.info("bot-ready", mode=parts.config.slack.mode, team=installation.team_id)
         await stop.wait()
         log.info("bot-stopping")
@@ -117,14 +116,15 @@ async def _desk(
 async def _listen(
     stack: AsyncExitStack,
     stop: asyncio.Event,
-    app: AsyncApp,
+    desk: Desk,
     installation: Installation,
     settings: Settings,
     config: Config,
 ) -> None:
+    app = build_app(desk, installation)
     if config.slack.mode == "http":
         signatures = Signatures(_secret(settings, "slack_signing_secret"))
-        runner = web.AppRunner(web_app(app, installation, signatures), access_log=None)
+        runner = web.AppRunner(web_app(app, installation, signatures, desk.background.front), access_log=None)
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
         try:

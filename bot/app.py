@@ -149,7 +149,7 @@ class _Handlers:
     async def request_form(self, ack: Ack, body: Body) -> None:
         """Errors have to be in the acknowledgement; what takes longer is shown in the view when it is there."""
         ask = asks.of_view(body)
-        work = self._desk.background.start(self._requesting.answer(ask), "send a request form")
+        work = self._desk.background.start(self._requesting.answer(ask), "send a request form", urgent=True)
         if await self._desk.in_time(work) and work.result() is not None:
             await ack(**work.result().acknowledgement)
             return
@@ -166,7 +166,7 @@ class _Handlers:
     def on_form(self, handle: Handle) -> Callable[..., Awaitable[None]]:
         async def sent(ack: Ack, body: Body) -> None:
             ask = asks.of_view(body)
-            work = self._desk.background.start(handle(ask), "send a form")
+            work = self._desk.background.start(handle(ask), "send a form", urgent=True)
             if await self._desk.in_time(work) and work.result() is not None:
                 await ack(**work.result())
                 return

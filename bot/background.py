@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Coroutine
 from concurrent.futures import Future as ThreadFuture
 from typing import Any, TypeVar
 
 import structlog
+
+QUIET_SECONDS = 0.005
+"""The front is quiet when nobody has knocked for so long."""
+
+TURN_SECONDS = 0.25
+"""The longest that one piece of work lets others go first."""
 
 Result = TypeVar("Result")
 Running = ThreadFuture[Any] | asyncio.Future[Any]
@@ -20,19 +27,39 @@ Running = ThreadFuture[Any] | asyncio.Future[Any]
 log = structlog.get_logger(__name__)
 
 
+class Front:
+    """When somebody last knocked: work lets acknowledgements go first. Written by one thread, read by another."""
+
+    def __init__(self) -> None:
+        self._last = float("-inf")
+
+    def knocked(self) -> None:
+        self._last = time.monotonic()
+
+    @property
+    def quiet(self) -> bool:
+        return time.monotonic() - self._last > QUIET_SECONDS
+
+
 class Background:
     """Work that nobody has to await; what fails is logged with what it was doing and spoils nothing else.
 
-    `loop` is where it runs; without it, it runs in the loop of whoever starts it.
+    `loop` is where it runs; without it, it runs in the loop of whoever starts it. While many knock at the `front`,
+    work begins one after the other, so that a burst is acknowledged before it is worked on.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None, front: Front | None = None) -> None:
         self._loop = loop
+        self.front = front or Front()
+        self._door = asyncio.Lock()
         self._running: set[Running] = set()
 
-    def start(self, work: Coroutine[Any, Any, Any], what: str) -> asyncio.Future[Any]:
-        """Run it; the result, in the loop of whoever started it, is what the work gave, `None` when it failed."""
-        guarded = _guarded(work, what)
+    def start(self, work: Coroutine[Any, Any, Any], what: str, *, urgent: bool = False) -> asyncio.Future[Any]:
+        """Run it; the result, in the loop of whoever started it, is what the work gave, `None` when it failed.
+
+        `urgent` work does not wait for a quiet moment: an acknowledgement waits for it.
+        """
+        guarded = _guarded(work if urgent else self._in_turn(work), what)
         running: Running
         if self._loop:
             running = asyncio.run_coroutine_threadsafe(guarded, self._loop)
@@ -57,6 +84,18 @@ class Background:
         for running in rest:
             running.cancel()
         await asyncio.gather(*map(_here, rest), return_exceptions=True)
+
+    async def _in_turn(self, work: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            async with self._door:
+                waited = time.monotonic() + TURN_SECONDS
+                # The front tells nobody that it is quiet: telling would cost it more than it costs to look here.
+                while not self.front.quiet and time.monotonic() < waited:  # noqa: ASYNC110
+                    await asyncio.sleep(QUIET_SECONDS)
+        except asyncio.CancelledError:
+            work.close()
+            raise
+        return await work
 
     async def _wait(self, seconds: float | None) -> None:
         if self._running:

@@ -18,6 +18,7 @@ from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
+from bot.background import Front
 from bot.installation import Installation
 
 PATH = "/slack/events"
@@ -63,10 +64,11 @@ class Signatures:
         return False
 
 
-def web_app(app: AsyncApp, installation: Installation, signatures: Signatures) -> web.Application:
+def web_app(app: AsyncApp, installation: Installation, signatures: Signatures, front: Front) -> web.Application:
     """`POST /slack/events` and `GET /health`."""
 
     async def events(request: web.Request) -> web.Response:
+        front.knocked()
         try:
             raw = await request.read()
         except web.HTTPRequestEntityTooLarge:

@@ -145,7 +145,7 @@ class Requesting:
         return request_form.form(self._desk.wording, wanted, choices, text, metadata(ask.view), self._problems(outcome))
 
     async def _text(self, ask: Ask) -> None:
-        reading = self._desk.background.start(self._read(ask), "read a request")
+        reading = self._desk.background.start(self._read(ask), "read a request", urgent=True)
         await asyncio.wait({reading}, timeout=QUICK_SECONDS)
         opened = None if reading.done() or not ask.trigger_id else await self._opened(ask)
         if opened is None and not reading.done() and ask.trigger_id:
@@ -184,7 +184,9 @@ class Requesting:
     async def _send(self, ask: Ask, opened: Opened | None, typed: _Typed) -> None:
         assert typed.request is not None
         sending = self._desk.background.start(
-            self._submitting.send(typed.request, typed.choices.person.tz, anyway=typed.wish.anyway), "send a request"
+            self._submitting.send(typed.request, typed.choices.person.tz, anyway=typed.wish.anyway),
+            "send a request",
+            urgent=True,
         )
         if not await self._desk.in_time(sending) and opened is None:
             await self._desk.reply(ask, self._desk.message("working.j2", lease_id=""))

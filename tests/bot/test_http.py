@@ -28,7 +28,9 @@ TEXT = 'request 2 x A100-80GB 8h team:research training in us "train the ranking
 async def served(slack: RunningSandbox, sqlite_url: str) -> AsyncIterator[tuple[World, str]]:
     async with a_world(slack, sqlite_url, connect=False) as world:
         signatures = Signatures(slack.signing_secret)
-        runner = web.AppRunner(web_app(world.app, await introduce(world.client), signatures))
+        runner = web.AppRunner(
+            web_app(world.app, await introduce(world.client), signatures, world.desk.background.front)
+        )
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()

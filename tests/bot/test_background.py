@@ -1,0 +1,86 @@
+"""Work behind the acknowledgement: in a loop of its own, after those who knock, and never lost in silence."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from bot.background import QUIET_SECONDS, TURN_SECONDS, Background, Front, Workshop
+
+
+async def where() -> int:
+    return threading.get_ident()
+
+
+async def test_work_runs_in_the_workshops_thread_and_its_result_comes_back() -> None:
+    async with Workshop() as workshop:
+        background = Background(workshop.loop)
+        there = await background.start(where(), "look where")
+        assert there == await workshop.do(where())
+        assert there != threading.get_ident()
+        assert not background.busy
+
+
+async def test_work_that_blocks_its_thread_delays_nothing_here() -> None:
+    release = threading.Event()
+
+    async def blocks() -> None:
+        release.wait(5)
+
+    async with Workshop() as workshop:
+        background = Background(workshop.loop)
+        background.start(blocks(), "block")
+        began = time.monotonic()
+        await asyncio.sleep(0.01)
+        assert time.monotonic() - began < 1
+        assert background.busy
+        release.set()
+        await background.idle()
+
+
+async def test_a_failure_is_logged_with_what_it_was_and_gives_none(capsys: pytest.CaptureFixture[str]) -> None:
+    async def fails() -> None:
+        raise ValueError("no")
+
+    assert await Background().start(fails(), "paint the door") is None
+    said = capsys.readouterr().out
+    assert "paint the door" in said
+    assert "ValueError: no" in said
+
+
+async def test_work_waits_for_a_quiet_front_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.background.TURN_SECONDS", 0.04)
+    front = Front()
+    background = Background(front=front)
+    begun: list[float] = []
+
+    async def begins() -> None:
+        begun.append(time.monotonic())
+
+    asked = time.monotonic()
+    background.start(begins(), "begin")
+    while not begun:
+        front.knocked()
+        await asyncio.sleep(QUIET_SECONDS / 5)
+    assert 0.04 <= begun[0] - asked < 1
+
+
+async def test_urgent_work_does_not_wait() -> None:
+    front = Front()
+    front.knocked()
+    background = Background(front=front)
+    background.start(where(), "wait")
+    assert await asyncio.wait_for(background.start(where(), "begin", urgent=True), TURN_SECONDS)
+    await background.idle()
+
+
+async def test_draining_cancels_what_does_not_end() -> None:
+    async with Workshop() as workshop:
+        background = Background(workshop.loop)
+        stuck = background.start(asyncio.sleep(60), "sleep")
+        await background.drain(0.02)
+        assert stuck.cancelled()
+        assert not background.busy
