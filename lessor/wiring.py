@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 
 from lessor.catalog import Catalogue, load_catalogue
 from lessor.config import Config, PlaceConfig, PriceConfig
+from lessor.converter import data_converter
 from lessor.directory import ConfigDirectory
 from lessor.domain.money import Money
 from lessor.domain.people import Person
@@ -57,7 +57,7 @@ async def connect_temporal(*, lazy: bool = True) -> Client:
     A worker needs one that is connected: `lazy=False`, which raises `RuntimeError` while Temporal cannot be reached.
     Raises `SettingsError` when TEMPORAL_* variables do not fit.
     """
-    return await Client.connect(**temporal_connect_config(), data_converter=pydantic_data_converter, lazy=lazy)
+    return await Client.connect(**temporal_connect_config(), data_converter=data_converter, lazy=lazy)
 
 
 def open_parts(settings: Settings, config: Config) -> Parts:

@@ -11,10 +11,10 @@ from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
 from temporalio.client import Client
 from temporalio.common import SearchAttributeIndexedValueType
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
 from lessor.contracts import SEARCH_ATTRIBUTES
+from lessor.converter import data_converter
 from lessor.sandbox.programs import temporal_program
 
 DEV_SERVER_ARGS = ["--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000"]
@@ -48,7 +48,7 @@ async def time_skipping() -> AsyncIterator[WorkflowEnvironment]:
     """A time-skipping server with our search attributes; time moves only by `env.sleep` or awaited results."""
     path = test_server_program()
     env = await WorkflowEnvironment.start_time_skipping(
-        test_server_existing_path=path, data_converter=pydantic_data_converter
+        test_server_existing_path=path, data_converter=data_converter
     )
     try:
         await register_search_attributes(env.client)
@@ -58,13 +58,13 @@ async def time_skipping() -> AsyncIterator[WorkflowEnvironment]:
 
 
 @asynccontextmanager
-async def dev_server() -> AsyncIterator[WorkflowEnvironment]:
-    """The Temporal CLI's dev server on free ports, in memory, in real time."""
+async def dev_server(*settings: str) -> AsyncIterator[WorkflowEnvironment]:
+    """The Temporal CLI's dev server on free ports, in memory, in real time; `settings` are dynamic configuration."""
     env = await WorkflowEnvironment.start_local(
         dev_server_existing_path=str(temporal_program()),
-        dev_server_extra_args=DEV_SERVER_ARGS,
+        dev_server_extra_args=[*DEV_SERVER_ARGS, *(w for s in settings for w in ("--dynamic-config-value", s))],
         dev_server_log_level="error",
-        data_converter=pydantic_data_converter,
+        data_converter=data_converter,
         search_attributes=list(SEARCH_ATTRIBUTES),
     )
     try:

@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager, closing
 from typing import Any, TypeVar
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 
 from lessor import contracts
 from lessor.contracts import LeaseOutcome
+from lessor.converter import data_converter
 from lessor.domain.lease import Lease
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import AuditReport
@@ -81,6 +81,6 @@ class Evidence:
 @asynccontextmanager
 async def opened(sandbox: Sandbox) -> AsyncIterator[Evidence]:
     """Evidence of a running sandbox."""
-    client = await Client.connect(sandbox.temporal_address, namespace=NAMESPACE, data_converter=pydantic_data_converter)
+    client = await Client.connect(sandbox.temporal_address, namespace=NAMESPACE, data_converter=data_converter)
     with closing(open_ledger(sandbox.data.ledger_url, migrate=False)) as ledger:
         yield Evidence(client, ledger, SimulatorClient(sandbox.aws_url))

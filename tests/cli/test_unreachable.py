@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 
 from lessor.contracts import Act, Verb
+from lessor.converter import data_converter
 from lessor.domain.lease import Terms
 from lessor.engine import TemporalEngine, UnreachableError
 from lessor.ports import Submission
@@ -22,7 +22,7 @@ async def engine() -> TemporalEngine:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     return TemporalEngine(
-        await Client.connect(f"127.0.0.1:{port}", data_converter=pydantic_data_converter, lazy=True), Terms()
+        await Client.connect(f"127.0.0.1:{port}", data_converter=data_converter, lazy=True), Terms()
     )
 
 
