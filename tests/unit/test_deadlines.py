@@ -124,6 +124,12 @@ def test_the_end_waits_for_the_notice_of_the_first_delivered_warning(warned_at: 
     assert next_deadline(lease, warned_at) == Deadline(Due.END, ends_at)
 
 
+def test_the_notice_counts_from_the_first_warning_not_from_the_last() -> None:
+    lease = warned(a_lease(), 30 * MINUTE, ENDS - 30 * MINUTE)
+    lease = warned(lease, 5 * MINUTE, ENDS - MINUTE)
+    assert ends_no_earlier_than(lease) == ENDS
+
+
 def test_a_later_warning_that_fails_does_not_move_the_end() -> None:
     lease = warned(a_lease(), 30 * MINUTE, ENDS - 30 * MINUTE)
     lease = life.warning_undelivered(lease, "slack is down", ENDS + MINUTE, ENDS - 15 * MINUTE).lease

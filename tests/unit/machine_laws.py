@@ -1,0 +1,149 @@
+"""What must hold of a lease after every change and at every moment, whatever led there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from hypothesis.stateful import RuleBasedStateMachine, invariant
+
+from lessor.domain import life, transitions
+from lessor.domain.authority import require_steward
+from lessor.domain.deadlines import Due, next_deadline
+from lessor.domain.errors import Refused
+from lessor.domain.lease import FINAL, NOTHING_YET, Change, Lease, State
+from lessor.domain.people import Person
+from lessor.domain.resource import Sighting
+from tests.unit.machine_world import SELVES, TIMED, World
+
+
+class Laws(RuleBasedStateMachine):
+    """A lease with the model beside it: the world, what people were told, how many looks in a row were clean."""
+
+    lease: Lease
+    now: datetime
+    world: World
+    tried: bool
+    clean: int
+    told: list[datetime]
+
+    def steward(self, person: Person) -> bool:
+        try:
+            require_steward(self.lease, person)
+        except Refused:
+            return False
+        return True
+
+    def perform(self, act: Callable[..., Change], *arguments: Any, **named: Any) -> bool:
+        """Whether `act` had an effect; a refusal goes on record and leaves the rest as it was."""
+        before = self.lease
+        try:
+            change = act(before, *arguments, now=self.now, **named)
+        except Refused as refusal:
+            change = transitions.refused_attempt(before, "anybody", act.__name__, refusal, self.now)
+            assert change.lease == replace(before, revision=before.revision + 1)
+            self.lease = change.lease
+            return False
+        self.lease = change.lease
+        self.check_change(before, change)
+        return change.lease != before or bool(change.events)
+
+    def check_change(self, before: Lease, change: Change) -> None:
+        after = change.lease
+        assert after.revision == before.revision + len(change.events)
+        for event in change.events:
+            assert event.at == self.now
+            assert event.actor
+            assert all(isinstance(v, str) for v in event.data.values())
+        assert not before.final or after is before
+        if before.state is not after.state:
+            assert change.events
+        what = {e.type for e in change.events}
+        self.check_stop(before, after, what)
+        self.check_final(before, after)
+        if after.state is State.APPROVED and before.state is State.AWAITING_APPROVAL:
+            for step in after.steps:
+                assert len(step.votes) >= step.quorum
+                voters = [frozenset((v.by, *v.ids)) for v in step.votes]
+                assert all(a.isdisjoint(b) for i, a in enumerate(voters) for b in voters[:i])
+                assert all(v.isdisjoint(SELVES) for v in voters)
+
+    def check_stop(self, before: Lease, after: Lease, what: set[str]) -> None:
+        """Law 4, and that grace is kept."""
+        if before.state is State.ACTIVE and after.state is not State.ACTIVE:
+            if "ended" in what:
+                assert self.told
+                assert self.now >= min(self.told) + before.terms.notice
+                assert before.ends_at
+                assert self.now >= before.ends_at
+            else:
+                assert what & {"released", "cancelled", "interrupted"}
+            if "interrupted" in what:
+                assert not self.world.running
+        if before.state is State.STOPPED and after.state is State.DELETING and "deleting" in what:
+            assert before.stopped_at
+            assert self.now >= before.stopped_at + before.terms.grace
+
+    def check_final(self, before: Lease, after: Lease) -> None:
+        """Law 12: once anything was tried, only enough clean looks in a row end a lease."""
+        if not after.final or before.final:
+            return
+        assert after.closed_at == self.now
+        if self.tried:
+            assert before.state in (State.DELETING, State.BLOCKED)
+            assert self.clean >= after.terms.verify_passes
+            assert not self.world.left
+            assert after.proof
+        else:
+            assert not self.world.things
+        assert (after.state is State.CLOSED) == (after.ready_at is not None)
+
+    @invariant()
+    def the_clock_is_set_where_time_must_move_it(self) -> None:
+        deadline = next_deadline(self.lease, self.now)
+        assert (deadline is not None) == (self.lease.state in TIMED)
+        if deadline is not None:
+            assert deadline.at.tzinfo is UTC
+            assert deadline.summary
+
+    @invariant()
+    def what_is_due_can_be_done(self) -> None:
+        deadline = next_deadline(self.lease, self.now)
+        if deadline is None or deadline.at > self.now:
+            return
+        acts: dict[Due, Callable[[], Change]] = {
+            Due.LAPSE: lambda: transitions.lapse(self.lease, self.now),
+            Due.RETRY_CAPACITY: lambda: life.start_provisioning(self.lease, self.now),
+            Due.WARN: lambda: life.warned(self.lease, deadline.before, "slack:dm", self.now),
+            Due.END: lambda: life.end(self.lease, self.now),
+            Due.DELETE: lambda: life.start_deleting(self.lease, self.now),
+            Due.VERIFY: lambda: life.looked(self.lease, Sighting((), self.now), self.now),
+        }
+        assert acts[deadline.due]().lease != self.lease
+
+    @invariant()
+    def an_end_is_never_beyond_the_longest_total(self) -> None:
+        if self.lease.ends_at and self.lease.last_end:
+            assert self.lease.ends_at <= self.lease.last_end
+
+    @invariant()
+    def billed_time_has_no_overlap_and_stops_with_the_resource(self) -> None:
+        spans, state = self.lease.spans, self.lease.state
+        for earlier, later in pairwise(spans):
+            assert earlier.end is not None
+            assert earlier.end <= later.start
+        running = any(s.end is None for s in spans)
+        if state is State.ACTIVE:
+            assert running
+        if state is State.STOPPED:
+            assert not self.world.running
+        if state in (State.STOPPED, *FINAL, *NOTHING_YET):
+            assert not running
+        cost = self.lease.cost(self.now)
+        known = all(s.hourly is not None for s in spans)
+        assert (cost is not None) == known
+        assert cost is None or cost.amount >= 0
+        assert self.lease.hours(self.now) >= timedelta()
