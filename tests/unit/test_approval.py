@@ -106,7 +106,7 @@ def test_the_refusal_names_who_decides() -> None:
 
 
 def test_steps_are_decided_one_after_the_other() -> None:
-    steps = (a_step(), a_step("budget", "group:finance"))
+    steps: tuple[Step, ...] = (a_step(), a_step("budget", "group:finance"))
     with pytest.raises(Refused, match="step 'manager' is decided by lead:ml"):
         approval.check(steps, FINANCE, IDS)
     steps = approval.vote(steps, approval.check(steps, MANAGER, IDS), MANAGER, APPROVED, "ok")
@@ -121,7 +121,7 @@ def test_steps_are_decided_one_after_the_other() -> None:
 
 def test_a_quorum_needs_different_people_not_different_ids() -> None:
     one, same = a_person("U1", ids=("U1", "W1"), leads=("ml",)), a_person("W1", leads=("ml",))
-    steps = (a_step(quorum=2),)
+    steps: tuple[Step, ...] = (a_step(quorum=2),)
     steps = approval.vote(steps, approval.check(steps, one, IDS), one, APPROVED)
     assert not steps[0].done
     for again in (one, same):
