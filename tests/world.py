@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from temporalio import activity
-from temporalio.client import WorkflowHandle
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
 from activities.assessment import AssessmentActivities
@@ -21,12 +22,13 @@ from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
 from lessor import contracts
-from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, Verb
+from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, SweepInput, SweepOutcome, Verb
 from lessor.domain.lease import Lease, State, Terms
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.quota import Quota
 from lessor.domain.request import Need, Place, Request, Workload
+from lessor.domain.resource import Condition
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import Team
 from lessor.runs import TemporalRuns
@@ -52,7 +54,10 @@ def activity_time() -> datetime:
 
 @dataclass
 class World:
-    """The surroundings of leases. `decision` is what the policy says next; `working` runs the workers."""
+    """The surroundings of leases. `decision` is what the policy says next; `working` runs the workers.
+
+    `late` is how much later than the server the sweep believes it is.
+    """
 
     env: WorkflowEnvironment
     ledger: SqlLedger
@@ -63,6 +68,8 @@ class World:
     made: int = 0
     quotas: tuple[Quota, ...] = (Quota("research", 16),)
     acts: int = 0
+    sweeps: int = 0
+    late: timedelta = timedelta()
 
     @asynccontextmanager
     async def working(self, **settings: int) -> AsyncIterator[None]:
@@ -132,6 +139,56 @@ class World:
     def events(self, handle: Handle) -> list[str]:
         return [stored.event.type for stored in self.ledger.events(handle.id)]
 
+    async def sweep(self) -> SweepOutcome:
+        """One sweep, as the schedule starts it; the clock stands still meanwhile."""
+        self.sweeps += 1
+        with self.env.auto_time_skipping_disabled():
+            return await self.env.client.execute_workflow(
+                contracts.SWEEP_WORKFLOW,
+                SweepInput((Place(PLACE.provider, PLACE.name),)),
+                id=f"sweep-{self.sweeps}",
+                task_queue=contracts.TASK_QUEUE,
+                result_type=SweepOutcome,
+            )
+
+    def turn(self, handle: Handle, condition: Condition, reason: str) -> None:
+        """Somebody outside does this to the lease's only machine."""
+        machine = self.cloud.alive(handle.id)[0]
+        self.cloud.machines[machine.id] = replace(machine, condition=condition, reason=reason)
+
+    async def recorded(self, handle: Handle, *states: State) -> Lease:
+        """The lease in the ledger, once it is in one of these states there (and its workflow over, if they are final).
+
+        For leases whose workflow was ended: the time-skipping server finds no result by id when an id has two runs.
+        """
+        lease = None
+        for _ in range(500):
+            lease = self.ledger.lease(handle.id)
+            if lease is not None and lease.state in states and not (lease.final and await self._open(handle)):
+                return lease
+            await asyncio.sleep(0.01)
+            await self.env.sleep(timedelta(seconds=5))
+        raise AssertionError(f"{handle.id} never became {states} on record: {lease}")
+
+    async def told(self, handle: Handle, notice: str) -> None:
+        """Messages go their own way beside the lease: wait for this one."""
+        for _ in range(1_000):
+            if notice in self.notifier.kinds(handle.id):
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"{handle.id} was only told {self.notifier.kinds(handle.id)}")
+
+    async def history(self, handle: Handle) -> list[HistoryEvent]:
+        """The events of the run that the handle stands for."""
+        return [event async for event in handle.fetch_history_events()]
+
+    async def _open(self, handle: Handle) -> bool:
+        found = await self.env.client.get_workflow_handle(handle.id).describe()
+        return found.status is WorkflowExecutionStatus.RUNNING
+
+    def _now(self) -> datetime:
+        return activity_time() + self.late
+
     def _activities(self) -> Activities:
         team = Team("research", lead=MANAGER.id, quotas=self.quotas)
         directory = FakeDirectory((REQUESTER, MANAGER, SECOND, ADMIN), (team,))
@@ -141,7 +198,7 @@ class World:
             AssessmentActivities(providers, lambda *_: self.decision, directory, self.ledger, activity_time),
             ProvisioningActivities(providers, self.ledger, activity_time),
             MessageActivities(self.notifier, self.ledger, activity_time),
-            SweepActivities({"aws": self.cloud}, self.ledger, TemporalRuns(self.env.client), activity_time),
+            SweepActivities({"aws": self.cloud}, self.ledger, TemporalRuns(self.env.client), self._now),
         )
 
 
@@ -160,3 +217,16 @@ async def busy_world(env: WorkflowEnvironment) -> AsyncIterator[World]:
     """A world with workers."""
     async with idle_world(env) as made, made.working():
         yield made
+
+
+def tiny_terms() -> Terms:
+    """Timings with which a whole life takes about a second, for servers that skip no time."""
+    moment = timedelta(milliseconds=200)
+    return Terms(
+        warnings=(moment,),
+        short_warnings=(moment,),
+        notice=moment,
+        grace=moment,
+        min_duration=moment,
+        verify_interval=moment,
+    )

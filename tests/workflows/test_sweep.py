@@ -2,69 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from lessor import contracts
-from lessor.contracts import RunsReport, SweepInput, SweepOutcome, Verb
-from lessor.domain.lease import Lease, State
-from lessor.domain.request import Place
+from lessor.contracts import RunsReport, Verb
+from lessor.domain.lease import State
 from lessor.domain.resource import Condition
 from lessor.ports import PermanentError
 from tests.fakes import throttled
-from tests.world import PLACE, REQUESTER, Handle, World
+from tests.world import REQUESTER, World
 
-WHOLE_PLACE = Place(PLACE.provider, PLACE.name)
-HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
-
-
-async def sweep(world: World, number: int = 1) -> SweepOutcome:
-    """One sweep, as the schedule starts it; the clock stands still meanwhile."""
-    with world.env.auto_time_skipping_disabled():
-        return await world.env.client.execute_workflow(
-            contracts.SWEEP_WORKFLOW,
-            SweepInput((WHOLE_PLACE,)),
-            id=f"sweep-{number}",
-            task_queue=contracts.TASK_QUEUE,
-            result_type=SweepOutcome,
-        )
-
-
-async def turned(world: World, handle: Handle, condition: Condition, reason: str) -> None:
-    """Somebody outside does this to the lease's only machine."""
-    machine = world.cloud.alive(handle.id)[0]
-    world.cloud.machines[machine.id] = replace(machine, condition=condition, reason=reason)
-
-
-async def recorded(world: World, handle: Handle, state: State) -> Lease:
-    """The lease in the ledger, once it is in this state there; the clock runs meanwhile."""
-    for _ in range(200):
-        lease = world.ledger.lease(handle.id)
-        if lease is not None and lease.state is state:
-            return lease
-        await world.sleep(timedelta(seconds=5))
-    raise AssertionError(f"{handle.id} never became {state.value} on record: {lease}")
-
-
-async def told(world: World, handle: Handle, notice: str) -> None:
-    """Messages go their own way beside the lease: wait for this one."""
-    for _ in range(500):
-        if notice in world.notifier.kinds(handle.id):
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"{handle.id} was only told {world.notifier.kinds(handle.id)}")
+MINUTE = timedelta(minutes=1)
 
 
 async def test_an_interrupted_lease_is_told_and_the_others_are_not(world: World) -> None:
     lost, stopped, kept = [await world.active() for _ in range(3)]
     await world.sleep(11 * MINUTE)
-    await turned(world, lost, Condition.GONE, "Server.SpotInstanceTermination")
-    await turned(world, stopped, Condition.STOPPED, "User initiated")
+    world.turn(lost, Condition.GONE, "Server.SpotInstanceTermination")
+    world.turn(stopped, Condition.STOPPED, "User initiated")
     before = (await kept.describe()).history_length
-    outcome = await sweep(world)
+    outcome = await world.sweep()
     assert set(outcome.places[0].told) == {lost.id, stopped.id}
     assert (outcome.places[0].complete, outcome.places[0].resources, outcome.places[0].leases) == (True, 3, 3)
     assert (await world.until(stopped, State.STOPPED)).ending_reason == "interrupted: User initiated"
@@ -72,17 +31,17 @@ async def test_an_interrupted_lease_is_told_and_the_others_are_not(world: World)
     assert ended.ending_reason == "interrupted: Server.SpotInstanceTermination"
     assert (await kept.describe()).history_length == before
     assert world.cloud.times("conditions") == 1
-    await told(world, lost, "interrupted")
-    assert (await sweep(world, 2)).places[0].told == ()
+    await world.told(lost, "interrupted")
+    assert (await world.sweep()).places[0].told == ()
 
 
 @pytest.mark.parametrize("trouble", [throttled(), PermanentError("not authorized", "UnauthorizedOperation")])
 async def test_a_place_that_cannot_be_read_whole_changes_nothing(world: World, trouble: Exception) -> None:
     handle = await world.active()
     await world.sleep(11 * MINUTE)
-    await turned(world, handle, Condition.GONE, "gone")
+    world.turn(handle, Condition.GONE, "gone")
     world.cloud.fail["conditions"] = [trouble]
-    report = (await sweep(world)).places[0]
+    report = (await world.sweep()).places[0]
     assert (report.complete, report.told, report.missing, report.problem) == (False, (), (), str(trouble))
     assert (await world.lease(handle)).state is State.ACTIVE
     assert world.cloud.times("conditions") == 1
@@ -94,15 +53,15 @@ async def test_a_terminated_lease_is_taken_down_and_can_be_asked_for_again(world
     await world.sleep(11 * MINUTE)
     await handle.terminate("cleaning up")
     assert [r.lease_id for r in world.ledger.held("research")] == [handle.id]
-    outcome = await sweep(world)
+    outcome = await world.sweep()
     assert outcome.runs == RunsReport(1, (handle.id,))
-    record = await recorded(world, handle, State.CLOSED)
+    record = await world.recorded(handle, State.CLOSED)
     assert record.ending_reason == "terminated: an administrator ended its workflow"
     assert world.cloud.alive(handle.id) == []
     assert world.ledger.held("research") == ()
     assert world.events(handle)[-2:] == ["terminated", "closed"]
-    await told(world, handle, "cancelled")
-    await told(world, handle, "closed")
+    await world.told(handle, "cancelled")
+    await world.told(handle, "closed")
     await world.active()
 
 
@@ -111,11 +70,11 @@ async def test_a_terminated_request_that_holds_nothing_is_closed(world: World) -
     await world.until(handle, State.AWAITING_APPROVAL)
     await world.sleep(11 * MINUTE)
     await handle.terminate()
-    assert (await sweep(world)).runs.resumed == (handle.id,)
-    await recorded(world, handle, State.CLOSED)
+    assert (await world.sweep()).runs.resumed == (handle.id,)
+    await world.recorded(handle, State.CLOSED)
     assert world.cloud.calls.count("look") == 0
     assert world.events(handle)[-1] == "terminated"
-    await told(world, handle, "decided")
+    await world.told(handle, "decided")
 
 
 async def test_a_lease_of_moments_ago_is_given_time(world: World) -> None:
@@ -126,15 +85,15 @@ async def test_a_lease_of_moments_ago_is_given_time(world: World) -> None:
     await world.until(new, State.AWAITING_APPROVAL)
     for handle in (old, new):
         await handle.terminate()
-    assert (await sweep(world)).runs == RunsReport(1, (old.id,))
-    assert (await recorded(world, old, State.CLOSED)).ending_reason.startswith("terminated: ")
-    assert (await recorded(world, new, State.AWAITING_APPROVAL)).ending_reason == ""
+    assert (await world.sweep()).runs == RunsReport(1, (old.id,))
+    assert (await world.recorded(old, State.CLOSED)).ending_reason.startswith("terminated: ")
+    assert (await world.recorded(new, State.AWAITING_APPROVAL)).ending_reason == ""
 
 
 async def test_open_leases_are_not_resumed(world: World) -> None:
     handle = await world.active()
     await world.sleep(11 * MINUTE)
-    assert (await sweep(world)).runs == RunsReport(1)
+    assert (await world.sweep()).runs == RunsReport(1)
     assert (await world.act(handle, Verb.KEEP, REQUESTER)).ok
 
 
@@ -143,14 +102,14 @@ async def test_what_appears_after_a_lease_was_closed_is_taken_down(world: World)
     await world.act(handle, Verb.RELEASE, REQUESTER)
     await world.until(handle, State.STOPPED)
     await world.sleep(timedelta(days=7, minutes=5))
-    await recorded(world, handle, State.CLOSED)
+    await world.recorded(handle, State.CLOSED)
     machine = next(iter(world.cloud.machines.values()))
     world.cloud.machines[machine.id] = replace(machine, condition=Condition.RUNNING)
-    assert (await sweep(world)).places[0].left_over == ()
+    assert (await world.sweep()).places[0].left_over == ()
     await world.sleep(11 * MINUTE)
-    outcome = await sweep(world, 2)
+    outcome = await world.sweep()
     assert (outcome.places[0].left_over, outcome.runs.resumed) == ((handle.id,), (handle.id,))
-    await recorded(world, handle, State.CLOSED)
+    await world.recorded(handle, State.CLOSED)
     assert world.cloud.alive(handle.id) == []
     assert world.events(handle)[-2:] == ["left-over-found", "closed"]
 
@@ -161,7 +120,7 @@ async def test_what_only_carries_our_tag_is_left_alone(world: World) -> None:
     world.cloud.machines["i-foreign"] = replace(machine, id="i-foreign", token="")
     world.cloud.owners["i-foreign"] = "gpu-zzzzzzzz"
     await world.sleep(11 * MINUTE)
-    report = (await sweep(world)).places[0]
+    report = (await world.sweep()).places[0]
     assert (report.resources, report.left_over) == (2, ())
     assert world.cloud.machines["i-foreign"].condition is Condition.RUNNING
 
@@ -171,8 +130,8 @@ async def test_a_lease_that_cannot_be_told_spoils_no_other(world: World) -> None
     lost, terminated = await world.active(), await world.active()
     await world.sleep(11 * MINUTE)
     for handle in (terminated, lost):
-        await turned(world, handle, Condition.GONE, "gone")
+        world.turn(handle, Condition.GONE, "gone")
     await terminated.terminate()
-    outcome = await sweep(world)
+    outcome = await world.sweep()
     assert (outcome.places[0].told, outcome.runs.resumed) == ((lost.id,), (terminated.id,))
     await world.until(lost, State.DELETING, State.CLOSED)
