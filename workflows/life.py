@@ -1,44 +1,32 @@
 """The life of a lease, phase by phase. Each phase does one thing and looks at the state again."""
 
-import asyncio
-
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
+from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.workflow import ActivityHandle
 
 from workflows import calls
 from workflows.book import Book, Courier
+from workflows.rhythm import Rhythm
 
 with workflow.unsafe.imports_passed_through():
-    from datetime import datetime, timedelta
+    from datetime import timedelta
 
-    from lessor.contracts import ErrorType, Observed
-    from lessor.domain import deadlines, life, transitions
+    from lessor.contracts import ErrorType
+    from lessor.domain import life, transitions
     from lessor.domain.deadlines import Deadline, Due
-    from lessor.domain.lease import Lease, State
+    from lessor.domain.lease import State
     from lessor.domain.provisioning import Provisioned
     from lessor.domain.resource import Sighting
 
 WARNING_RETRY = timedelta(minutes=1)
-HISTORY_LIMIT = 8_000
-ACTS_LIMIT = 1_500
-"""Acts in one run after which the workflow continues as new; the server refuses the 2,001st update of a run."""
 
 
-class Life:
+class Life(Rhythm):
     """Leads a lease from request to closed. `run` returns when the lease is final or the run should be renewed."""
 
     def __init__(self, book: Book, courier: Courier) -> None:
-        self.cancelled = False
-        self.observed: list[Observed] = []
-        self.acts = 0
-        self._book = book
+        super().__init__(book)
         self._courier = courier
-        self._chores: set[asyncio.Task[None]] = set()
-
-    @property
-    def lease(self) -> Lease:
-        return self._book.lease
 
     async def run(self) -> None:
         while not self.lease.final:
@@ -49,8 +37,7 @@ class Life:
             else:
                 await self._phase()
         await calls.give_back(self.lease)
-        for chore in list(self._chores):
-            chore.cancel()
+        self._drop_chores()
 
     async def _phase(self) -> None:
         phases = {
@@ -251,65 +238,3 @@ class Life:
         self.cancelled = False
         self._book.apply(life.cancel(self.lease, "operator", workflow.now()))
         await self._book.flush()
-
-    async def _sleep(self) -> Deadline | None:
-        """Sleep until the next deadline; returns it when it is due, `None` when something else happened first."""
-        deadline = deadlines.next_deadline(self.lease, workflow.now())
-        wait = deadline.at - workflow.now() if deadline else None
-        if wait is not None and wait <= timedelta():
-            return deadline
-        changes = self._book.changes
-        try:
-            await workflow.wait_condition(
-                lambda: self._book.changes != changes or self._disturbed(),
-                timeout=wait,
-                timeout_summary=deadline.summary[:200] if deadline else None,
-            )
-        except TimeoutError:
-            return deadline
-        return None
-
-    async def _pause(self, length: timedelta, why: str) -> None:
-        changes = self._book.changes
-        try:
-            await workflow.wait_condition(
-                lambda: self._book.changes != changes or self.cancelled, timeout=length, timeout_summary=why
-            )
-        except TimeoutError:
-            return
-
-    def _disturbed(self) -> bool:
-        return self.cancelled or self._reported() or self._renewal_due()
-
-    def _reported(self) -> bool:
-        """Whether something was seen of a lease in use; what was seen of any other is what we did ourselves."""
-        return self.lease.state is State.ACTIVE and bool(self.observed)
-
-    def _renewal_due(self) -> bool:
-        """Time to continue as new, and nothing is under way that the next run could misread."""
-        quiet = self.lease.state in (
-            State.AWAITING_APPROVAL,
-            State.WAITING_FOR_CAPACITY,
-            State.ACTIVE,
-            State.STOPPED,
-            State.BLOCKED,
-        )
-        info = workflow.info()
-        large = info.is_continue_as_new_suggested() or info.get_current_history_length() > HISTORY_LIMIT
-        return quiet and not self._chores and (large or self.acts >= ACTS_LIMIT)
-
-    def _write_end(self) -> None:
-        """Write the end on the resources beside everything else: it is retried until it holds (law 10)."""
-        ends_at = self.lease.ends_at
-        if ends_at is not None:
-            chore = asyncio.create_task(self._set_end(ends_at))
-            self._chores.add(chore)
-            chore.add_done_callback(self._chores.discard)
-
-    async def _set_end(self, ends_at: datetime) -> None:
-        try:
-            await calls.set_end(self.lease, ends_at)
-        except FailureError as error:
-            if not is_cancelled_exception(error):
-                self._book.apply(life.end_unwritten(self.lease, calls.reason(error), workflow.now()))
-                await self._book.flush()
