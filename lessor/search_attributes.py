@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from temporalio.common import SearchAttributeKey, SearchAttributePair, SearchAttributeUpdate
+from temporalio.common import SearchAttributeKey, SearchAttributePair, SearchAttributeUpdate, TypedSearchAttributes
 
 from lessor import contracts
 from lessor.domain.lease import Lease
@@ -25,8 +25,14 @@ def at_start(request: Request) -> list[SearchAttributePair[Any]]:
         contracts.GPU_MARKET: request.market.value,
         contracts.GPU_WORKLOAD: request.workload.value,
         contracts.GPU_COUNT: request.need.count,
+        contracts.GPU_MODEL: request.need.model,
     }
-    return [SearchAttributePair(key, _fit(value)) for key, value in values.items()]
+    return [SearchAttributePair(key, _fit(value)) for key, value in values.items() if value]
+
+
+def shown(attributes: TypedSearchAttributes) -> Values:
+    """What an execution was started with, or took over from the run before."""
+    return {pair.key: pair.value for pair in attributes}
 
 
 def of(lease: Lease) -> Values:

@@ -29,7 +29,7 @@ class Book:
         self._unrecorded: list[Event] = []
         self._dirty = False
         self._recording = asyncio.Lock()
-        self._shown: search_attributes.Values = {}
+        self._shown = search_attributes.shown(workflow.info().typed_search_attributes)
         self._listener: Listener | None = None
         self.changes = 0
 
