@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
+import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,9 +54,9 @@ class Screens:
         self.homes: dict[str, View] = {}
 
     def issue_trigger(self, person: str) -> str:
-        """A trigger id that lasts three seconds and works once."""
+        """A trigger id that lasts three seconds, works once, and never comes again, not even after a restart."""
         number = next(self._numbers)
-        digest = hashlib.sha256(f"{number} {person}".encode()).hexdigest()[:32]
+        digest = secrets.token_hex(16)
         trigger = f"{1_000_000_000 + number}.{7_000_000_000 + number}.{digest}"
         self._triggers[trigger] = _Trigger(person, self._clock.now() + limits.TRIGGER_SECONDS)
         return trigger
