@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from temporalio.exceptions import ApplicationError
 
-from lessor.contracts import ErrorType
 from lessor.domain.errors import Refused
 from lessor.ports import NoCapacityError, PermanentError, RetryableError
+from lessor.retries import ErrorType
 
 
 @contextmanager

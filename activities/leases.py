@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from temporalio.exceptions import ApplicationError
 
-from lessor.contracts import ErrorType, LeaseRef
+from lessor.contracts import LeaseRef
 from lessor.domain.lease import Lease
 from lessor.ports import LeaseBook
+from lessor.retries import ErrorType
 
 
 def lease_of(book: LeaseBook, ref: LeaseRef) -> Lease:

@@ -11,7 +11,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from lessor.contracts import ErrorType
+from lessor.retries import ErrorType
 
 MOST_BYTES = 1_000_000
 

@@ -6,18 +6,17 @@ Provider calls are synchronous (the vendors' clients are) and run in threads; di
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from lessor.contracts import Delivery, Notice, Observed
 from lessor.domain.lease import Event, Lease
 from lessor.domain.money import Money
-from lessor.domain.people import Person
+from lessor.domain.people import Person, Team
 from lessor.domain.provisioning import Candidate, Order, Provisioned
 from lessor.domain.quota import Quota, Reservation
 from lessor.domain.quote import Offer, Quote
-from lessor.domain.records import AuditReport, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
+from lessor.domain.records import AuditReport, Ended, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import Resource, Sighting, Tagged
 
@@ -158,18 +157,6 @@ class PriceList(Protocol):
 # --- people ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Team:
-    """A team of the configuration; `lead` is a person's id, `channel` a Slack channel id or name."""
-
-    key: str
-    name: str = ""
-    lead: str = ""
-    channel: str = ""
-    cost_center: str = ""
-    quotas: tuple[Quota, ...] = ()
-
-
 class Directory(Protocol):
     """Who people are. Unknown people are `None`, never somebody else."""
 
@@ -289,14 +276,6 @@ class Watch(Protocol):
 
 
 # --- Temporal --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A lease's workflow that is not open: whether somebody ended it on purpose, and how it ended, in words."""
-
-    on_purpose: bool
-    why: str
 
 
 class LeaseRuns(Protocol):

@@ -12,7 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.provisioning import ProvisioningActivities
     from activities.record import RecordActivities
     from activities.sweep import SweepActivities
-    from lessor import contracts
+    from lessor import contracts, retries
     from lessor.contracts import (
         Assessment,
         Delivery,
@@ -50,7 +50,7 @@ async def record(lease: Lease, events: tuple[Event, ...]) -> None:
         RecordActivities.record,
         RecordInput(lease, events),
         start_to_close_timeout=LEDGER_TIMEOUT,
-        retry_policy=contracts.RETRY_FAST,
+        retry_policy=retries.RETRY_FAST,
         summary=", ".join(e.type for e in events)[:100] or "look",
     )
 
@@ -61,7 +61,7 @@ async def reserve(lease: Lease) -> None:
         RecordActivities.reserve,
         Reservation(lease.id, lease.request.team, lease.model, lease.gpus),
         start_to_close_timeout=LEDGER_TIMEOUT,
-        retry_policy=contracts.RETRY_FAST,
+        retry_policy=retries.RETRY_FAST,
         summary=f"reserve {lease.gpus} GPUs for {lease.request.team}"[:100],
     )
 
@@ -71,7 +71,7 @@ async def give_back(lease: Lease) -> None:
         RecordActivities.give_back,
         LeaseRef(lease.id, 0),
         start_to_close_timeout=LEDGER_TIMEOUT,
-        retry_policy=contracts.RETRY_FAST,
+        retry_policy=retries.RETRY_FAST,
         summary="give the quota back",
     )
 
@@ -81,7 +81,7 @@ async def identify(any_id: str) -> Person:
         RecordActivities.identify,
         any_id,
         start_to_close_timeout=LEDGER_TIMEOUT,
-        retry_policy=contracts.RETRY_FAST,
+        retry_policy=retries.RETRY_FAST,
         summary="who is this",
     )
 
@@ -93,7 +93,7 @@ async def assess(lease: Lease) -> Assessment:
         task_queue=queue_of(lease.request.place.provider),
         start_to_close_timeout=timedelta(seconds=60),
         schedule_to_close_timeout=lease.terms.lapse_after,
-        retry_policy=contracts.RETRY_PROVIDER,
+        retry_policy=retries.RETRY_PROVIDER,
         summary="price and policy",
     )
 
@@ -107,7 +107,7 @@ def provision(lease: Lease) -> ActivityHandle[Provisioned]:
         start_to_close_timeout=timedelta(hours=1),
         schedule_to_close_timeout=lease.terms.provision_limit,
         heartbeat_timeout=HEARTBEAT,
-        retry_policy=contracts.RETRY_PROVIDER,
+        retry_policy=retries.RETRY_PROVIDER,
         cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         summary=f"create {lease.request.need} in {lease.request.place}"[:150],
     )
@@ -121,7 +121,7 @@ async def stop(lease: Lease) -> datetime:
         start_to_close_timeout=timedelta(minutes=30),
         schedule_to_close_timeout=lease.terms.cleanup_limit,
         heartbeat_timeout=HEARTBEAT,
-        retry_policy=contracts.RETRY_PROVIDER,
+        retry_policy=retries.RETRY_PROVIDER,
         summary=f"stop, because of {lease.ending_reason}"[:150],
     )
 
@@ -134,7 +134,7 @@ async def start(lease: Lease) -> datetime:
         start_to_close_timeout=timedelta(minutes=30),
         schedule_to_close_timeout=lease.terms.provision_limit,
         heartbeat_timeout=HEARTBEAT,
-        retry_policy=contracts.RETRY_PROVIDER,
+        retry_policy=retries.RETRY_PROVIDER,
         summary="start again",
     )
 
@@ -147,7 +147,7 @@ async def take_down(lease: Lease) -> Sighting:
         start_to_close_timeout=timedelta(minutes=10),
         schedule_to_close_timeout=lease.terms.cleanup_limit,
         heartbeat_timeout=HEARTBEAT,
-        retry_policy=contracts.RETRY_PROVIDER,
+        retry_policy=retries.RETRY_PROVIDER,
         summary="delete what is left, then look" if not lease.clean_passes else "look once more that nothing is left",
     )
 
@@ -159,7 +159,7 @@ async def look(lease: Lease) -> Sighting:
         task_queue=queue_of(lease.request.place.provider),
         start_to_close_timeout=timedelta(seconds=60),
         schedule_to_close_timeout=lease.terms.cleanup_limit,
-        retry_policy=contracts.RETRY_PROVIDER,
+        retry_policy=retries.RETRY_PROVIDER,
         summary="look at what was reported",
     )
 
@@ -170,7 +170,7 @@ async def set_end(lease: Lease, ends: datetime) -> None:
         MoveEnd(lease.id, ends),
         task_queue=queue_of(lease.request.place.provider),
         start_to_close_timeout=timedelta(seconds=60),
-        retry_policy=contracts.RETRY_PROVIDER,
+        retry_policy=retries.RETRY_PROVIDER,
         summary=f"write the end {ends:%Y-%m-%d %H:%M} UTC on the resources",
     )
 
@@ -182,7 +182,7 @@ async def notify(wanted: NotifyInput) -> Delivery:
         task_queue=contracts.QUEUE_SLACK,
         start_to_close_timeout=timedelta(minutes=2),
         heartbeat_timeout=HEARTBEAT,
-        retry_policy=contracts.RETRY_MESSAGE,
+        retry_policy=retries.RETRY_MESSAGE,
         summary=f"tell people: {wanted.notice.value}",
     )
 
@@ -196,7 +196,7 @@ async def read_place(wanted: SweepPlace) -> PlaceReport:
         start_to_close_timeout=SWEEP_LIMIT,
         schedule_to_close_timeout=2 * SWEEP_LIMIT,
         heartbeat_timeout=HEARTBEAT,
-        retry_policy=contracts.RETRY_PROVIDER,
+        retry_policy=retries.RETRY_PROVIDER,
         summary=f"read {wanted.place}"[:150],
     )
 
@@ -208,7 +208,7 @@ async def attribute(place: Place) -> int:
         task_queue=queue_of(place.provider),
         start_to_close_timeout=SWEEP_LIMIT,
         heartbeat_timeout=HEARTBEAT,
-        retry_policy=contracts.RETRY_NEXT_TIME,
+        retry_policy=retries.RETRY_NEXT_TIME,
         summary=f"mark what was attached in {place}"[:150],
     )
 
@@ -220,7 +220,7 @@ async def resume_lost(wanted: SweepRuns) -> RunsReport:
         start_to_close_timeout=SWEEP_LIMIT,
         schedule_to_close_timeout=2 * SWEEP_LIMIT,
         heartbeat_timeout=HEARTBEAT,
-        retry_policy=contracts.RETRY_PROVIDER,
+        retry_policy=retries.RETRY_PROVIDER,
         summary="look for leases without a workflow",
     )
 

@@ -10,7 +10,7 @@ from workflows.book import Book, Courier
 from workflows.life import Life
 
 with workflow.unsafe.imports_passed_through():
-    from lessor import contracts
+    from lessor import contracts, retries
     from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, Observed, Verb
     from lessor.domain import life, transitions
     from lessor.domain.errors import Refused
@@ -112,7 +112,7 @@ class LeaseWorkflow:
         """Refuse what cannot even be tried; a refusal here leaves no history."""
         problem = malformed(act)
         if problem:
-            raise ApplicationError(problem, type=contracts.ErrorType.REFUSED, non_retryable=True)
+            raise ApplicationError(problem, type=retries.ErrorType.REFUSED, non_retryable=True)
 
     async def _live(self) -> None:
         try:
@@ -172,7 +172,7 @@ def _requested(start: LeaseInput) -> Lease:
     if start.request is None:
         raise ApplicationError(
             f"{start.lease_id} was started without a request; start leases with /gpu request or `lessor request`",
-            type=contracts.ErrorType.REFUSED,
+            type=retries.ErrorType.REFUSED,
             non_retryable=True,
         )
     return transitions.submit(start.lease_id, start.request, workflow.now(), start.terms).lease

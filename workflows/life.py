@@ -11,12 +11,12 @@ from workflows.rhythm import Rhythm
 with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
 
-    from lessor.contracts import ErrorType
     from lessor.domain import life, transitions
     from lessor.domain.deadlines import Deadline, Due
     from lessor.domain.lease import State
     from lessor.domain.provisioning import Provisioned
     from lessor.domain.resource import Sighting
+    from lessor.retries import ErrorType
 
 WARNING_RETRY = timedelta(minutes=1)
 

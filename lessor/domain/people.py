@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lessor.domain.quota import Quota
+
 
 @dataclass(frozen=True)
 class Person:
@@ -40,3 +42,15 @@ class Person:
     def is_same(self, ids: frozenset[str]) -> bool:
         mine = {i.casefold() for i in self.all_ids}
         return not mine.isdisjoint(i.casefold() for i in ids)
+
+
+@dataclass(frozen=True)
+class Team:
+    """A team of the configuration; `lead` is a person's id, `channel` a Slack channel id or name."""
+
+    key: str
+    name: str = ""
+    lead: str = ""
+    channel: str = ""
+    cost_center: str = ""
+    quotas: tuple[Quota, ...] = ()

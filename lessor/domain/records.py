@@ -80,3 +80,11 @@ class Intent:
     at: datetime
     resources: tuple[Resource, ...] = field(default=())
     confirmed: bool = False
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A lease's workflow that is not open: whether somebody ended it on purpose, and how it ended, in words."""
+
+    on_purpose: bool
+    why: str
