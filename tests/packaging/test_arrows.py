@@ -10,8 +10,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("lessor", "workflows", "activities", "bot")
 MAY_HOLD_A_CLIENT = {
     "lessor/engine.py",
+    "lessor/runs.py",
     "lessor/wiring.py",
     "workflows/__main__.py",
+    "workflows/schedule.py",
     "workflows/worker.py",
 }
 """The gateway's engine, the wiring, and the worker's entry point."""
