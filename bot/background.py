@@ -99,7 +99,7 @@ class Background:
 
     async def _wait(self, seconds: float | None) -> None:
         if self._running:
-            await asyncio.wait([_here(running) for running in self._running], timeout=seconds)
+            await asyncio.wait([_here(running) for running in list(self._running)], timeout=seconds)
 
 
 class Workshop:
