@@ -13,7 +13,7 @@ from lessor.ports import NoCapacityError, PermanentError, RetryableError
 from lessor.providers.aws import Ec2Provider
 from tests.builders import LEASE_ID
 from tests.providers.attempts import silent
-from tests.providers.aws_world import World, administrator, instances, place
+from tests.providers.aws_world import World, instances, place
 
 G5 = Need("A10G", 1)
 OTHER_ACCOUNT = "210987654321"
@@ -108,9 +108,18 @@ def test_stopping_what_somebody_terminated_tells_when(world: World, provider: Ec
 def test_stop_spares_machines_that_only_carry_the_tag(world: World, provider: Ec2Provider) -> None:
     world.lease(provider, world.order(provider, G5))
     foreign = instances(world.lease(provider, world.order(provider, G5, lease_id="gpu-00000002")).resources)[0]
-    administrator("us-east-1").create_tags(Resources=[foreign], Tags=[{"Key": "lessor:lease", "Value": LEASE_ID}])
+    world.administrator.create_tags(Resources=[foreign], Tags=[{"Key": "lessor:lease", "Value": LEASE_ID}])
     provider.stop(LEASE_ID, place(), silent)
     assert {i["id"]: i["state"] for i in world.controls.instances()}[foreign] == "running"
+
+
+def test_delete_spares_machines_that_only_carry_the_tag(world: World, provider: Ec2Provider) -> None:
+    leased = world.lease(provider, world.order(provider, G5))
+    foreign = instances(world.lease(provider, world.order(provider, G5, lease_id="gpu-00000002")).resources)[0]
+    world.administrator.create_tags(Resources=[foreign], Tags=[{"Key": "lessor:lease", "Value": LEASE_ID}])
+    with pytest.raises(PermanentError, match=f"{foreign} carries the tag of {LEASE_ID}"):
+        provider.delete(LEASE_ID, place(), leased.resources, silent)
+    assert world.alive() == [foreign]
 
 
 def test_hourly_is_that_of_the_machine_that_was_launched(world: World, provider: Ec2Provider) -> None:

@@ -74,7 +74,8 @@ class Launcher:
                 return self._adopt(site, order, parameters["ClientToken"], heartbeat)
             raise
         made = seen.launched(reservation, site.region, parameters["ClientToken"])
-        return made if any(_alive(r) for r in made if r.kind is Kind.INSTANCE) else ()
+        living = tuple(resource for resource in made if _alive(resource))
+        return living if any(resource.kind is Kind.INSTANCE for resource in living) else ()
 
     def _adopt(self, site: Site, order: Order, token: str, heartbeat: Heartbeat) -> tuple[Resource, ...]:
         """The machines of an earlier launch with this token and other parameters (case C04).
