@@ -136,6 +136,12 @@ def test_a_later_warning_that_fails_does_not_move_the_end() -> None:
     assert next_deadline(lease, ENDS - 15 * MINUTE) == Deadline(Due.END, ENDS)
 
 
+def test_a_warning_that_would_come_with_the_end_is_left_out() -> None:
+    lease = warned(a_lease(), 30 * MINUTE, ENDS - 30 * MINUTE)
+    lease = life.warning_undelivered(lease, "slack is down", ENDS, ENDS - 15 * MINUTE).lease
+    assert next_deadline(lease, ENDS - 15 * MINUTE) == Deadline(Due.END, ENDS)
+
+
 def test_a_later_warning_that_failed_is_tried_again_before_the_end() -> None:
     lease = warned(a_lease(), 30 * MINUTE, ENDS - 30 * MINUTE)
     retry = ENDS - 14 * MINUTE
