@@ -8,10 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.sandbox.aws.server import RunningSimulator, running_aws_simulator
 from tests.servers import PostgresServer, postgres
+
+# Time says nothing about correctness on a shared machine; in CI the examples are the same in each run.
+settings.register_profile(
+    "lessor", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=os.environ.get("CI") == "true"
+)
+settings.load_profile("lessor")
 
 BOTH = [pytest.param("sqlite"), pytest.param("postgresql", marks=pytest.mark.postgres)]
 
