@@ -105,6 +105,7 @@ def test_extensions_reach_the_longest_total_and_not_a_second_more() -> None:
     lease = a_lease()
     last = READY + 30 * DAY
     assert (lease.last_end, lease.allowance) == (last, 30 * DAY - 8 * HOUR)
+    assert a_lease(State.APPROVED).allowance == timedelta()
     lease = life.extend(lease, last, OWNER, "", READY).lease
     assert lease.allowance == timedelta()
     assert refusal(life.extend, lease, last + timedelta(seconds=1), OWNER, "", READY)[0] == "beyond-maximum"
