@@ -1,0 +1,1 @@
+"""Benchmarks: lessor beside its floors (bare Temporal, bare Bolt), measured in one run. See docs/benchmarks.md."""

@@ -1,0 +1,95 @@
+"""CPU per lease and leases per second: whole lives beside bare workflows that ask the same of Temporal."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from statistics import median
+
+from bench.bare import Bare, script_of
+from bench.people import MANAGER, REQUESTER
+from bench.result import Result
+from bench.stage import Spent, Stage, approval, each, stage
+from lessor.contracts import Act, Verb
+from lessor.domain.lease import State, Terms
+
+ROUNDS = 3
+LEASES = 100
+IN_FLIGHT = 100
+TERMS = Terms(
+    warnings=(),
+    short_warnings=(timedelta(milliseconds=500), timedelta(milliseconds=250), timedelta(milliseconds=100)),
+    notice=timedelta(milliseconds=50),
+    min_duration=timedelta(milliseconds=1),
+    grace=timedelta(milliseconds=200),
+    verify_interval=timedelta(milliseconds=100),
+)
+LENGTH = timedelta(seconds=4)
+LONGER = timedelta(milliseconds=500)
+
+
+async def run(scale: float) -> list[Result]:
+    """A life: request, policy, approval, provisioning, warnings, one extension, end, grace, deletion, proof."""
+    count = max(int(LEASES * scale), 4)
+    rounds: list[tuple[Spent, Spent, Spent, list[str]]] = []
+    async with stage() as on:
+        await _lives(on, 4)
+        for _ in range(ROUNDS):
+            lived: list[str] = []
+            ours = await on.spent(on.product, lambda: _lives(on, count, lived))
+            scripts = [await _script(on, lease_id) for lease_id in lived]
+            bare = await on.spent(on.bare, lambda: _play(on, scripts))
+            remote = [script.replace("l", "") for script in scripts]
+            rounds.append((ours, bare, await on.spent(on.bare, lambda: _play(on, remote)), scripts))
+    return _results(rounds, count)
+
+
+def _results(rounds: list[tuple[Spent, Spent, Spent, list[str]]], count: int) -> list[Result]:
+    ours, bare, remote = ([one[i] for one in rounds] for i in range(3))
+    scripts = [script for one in rounds for script in one[3]]
+    results = []
+    for words, floor in (("", bare), (", floor without local activities", remote)):
+        cpu, floor_cpu = (median(s.cpu for s in found) * 1000 / count for found in (ours, floor))
+        pace, floor_pace = (count / median(s.wall for s in found) for found in (ours, floor))
+        results.append(Result(f"CPU per lease, server + worker{words}", cpu, "ms", 1.5, floor_cpu))
+        results.append(Result(f"lease lives per second{words}", pace, "1/s", 0.7, floor_pace, at_least=True))
+    for part in ("server", "worker"):
+        mine, floors = (median(getattr(s, part) for s in found) * 1000 / count for found in (ours, bare))
+        results.append(Result(f"CPU per lease, {part} alone", mine, "ms", None, floors))
+    for letters, what in (("r", "remote activities"), ("l", "local activities"), ("tc", "timers"), ("uc", "updates")):
+        per_lease = sum(script.count(letter) for script in scripts for letter in letters) / len(scripts)
+        results.append(Result(f"{what} per lease", per_lease, ""))
+    return results
+
+
+async def _lives(on: Stage, count: int, lived: list[str] | None = None) -> None:
+    async def live(_: int) -> None:
+        lease_id = await on.lease(TERMS, duration=LENGTH)
+        await on.act(lease_id, approval(lease_id, MANAGER.id))
+        found = await on.until(lease_id, State.ACTIVE, State.ENDING, State.STOPPED, State.DELETING, State.CLOSED)
+        if found.state is State.ACTIVE and found.ends_at:
+            # Refused when the end came first: then the floor's script has no effect of it either.
+            extend = Act(f"extend-{lease_id}", Verb.EXTEND, REQUESTER.id, until=found.ends_at + LONGER)
+            await on.handle(lease_id).execute_update(extend.verb.value, extend, id=extend.id)
+        outcome = await on.handle(lease_id).result()
+        if outcome.state != State.CLOSED:
+            raise RuntimeError(f"{lease_id} ended as {outcome.state}")
+        if lived is not None:
+            lived.append(lease_id)
+
+    await each(range(count), live, at_once=IN_FLIGHT)
+
+
+async def _script(on: Stage, lease_id: str) -> str:
+    return script_of([event async for event in on.handle(lease_id).fetch_history_events()])
+
+
+async def _play(on: Stage, scripts: list[str]) -> None:
+    async def play(script: str) -> None:
+        handle = await on.bare_workflow(Bare.run, script)
+        for number in range(script.count("u") + script.count("c")):
+            await handle.execute_update(Bare.tell, id=f"tell-{number}")
+            await asyncio.sleep(0)
+        await handle.result()
+
+    await each(scripts, play, at_once=IN_FLIGHT)
