@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from temporalio import activity
@@ -14,7 +15,7 @@ from lessor.contracts import LeaseRef, MoveEnd
 from lessor.domain.lease import Lease, State
 from lessor.domain.provisioning import Candidate, Order, Provisioned
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
-from lessor.ports import Intent, Ledger, NoCapacityError, PermanentError, Provider, ProviderError, RetryableError
+from lessor.ports import Intent, Ledger, NoCapacityError, PermanentError, Provider, RetryableError
 
 
 class ProvisioningActivities:
@@ -33,9 +34,8 @@ class ProvisioningActivities:
         """
         with as_application_errors():
             lease = lease_of(self._ledger, ref)
-            provider, order = self._provider(lease), _order(lease)
-            resources = self._existing(provider, lease) or self._launch_first_possible(provider, order)
-            provisioned = provider.await_usable(order, resources, alive)
+            provider = self._provider(lease)
+            provisioned = self._first_usable(provider, _order(lease), self._existing(provider, lease))
             self._ledger.seen(lease.id, provisioned.resources)
             return provisioned
 
@@ -63,14 +63,13 @@ class ProvisioningActivities:
         with as_application_errors():
             lease = lease_of(self._ledger, ref)
             provider, place = self._provider(lease), lease.request.place
-            before = provider.look(lease.id, place, self._known(lease.id))
-            if before.left or not before.complete:
-                if lease.request.snapshot and lease.ready_at is not None:
-                    self._ledger.seen(lease.id, provider.snapshot(lease.id, place, alive))
-                provider.delete(lease.id, place, self._known(lease.id), alive)
-                before = provider.look(lease.id, place, self._known(lease.id))
-            self._ledger.seen(lease.id, before.resources)
-            return before
+            sighting = provider.look(lease.id, place, self._known(lease.id))
+            if sighting.left or not sighting.complete:
+                problem = self._delete(provider, lease)
+                sighting = provider.look(lease.id, place, self._known(lease.id))
+                sighting = replace(sighting, problem=problem or sighting.problem)
+            self._ledger.seen(lease.id, sighting.resources)
+            return sighting
 
     @activity.defn
     def look(self, ref: LeaseRef) -> Sighting:
@@ -89,26 +88,43 @@ class ProvisioningActivities:
     def _provider(self, lease: Lease) -> Provider:
         return self._providers[lease.request.place.provider]
 
+    def _delete(self, provider: Provider, lease: Lease) -> str:
+        """Delete what can be deleted; the words for what can not, since the look afterwards shows what is left."""
+        place = lease.request.place
+        try:
+            if lease.request.snapshot and lease.ready_at is not None:
+                self._ledger.seen(lease.id, provider.snapshot(lease.id, place, alive))
+            provider.delete(lease.id, place, self._known(lease.id), alive)
+        except PermanentError as error:
+            return str(error)
+        return ""
+
     def _existing(self, provider: Provider, lease: Lease) -> tuple[Resource, ...]:
         """What an earlier attempt created: found by tag, kept in the ledger, adopted instead of launched again."""
         sighting = provider.look(lease.id, lease.request.place)
         if not sighting.complete:
             raise RetryableError(f"could not read {lease.request.place}: {sighting.problem}; nothing was launched")
-        alive = tuple(
+        found = tuple(
             r
             for r in sighting.left
             if r.kind in (Kind.INSTANCE, Kind.NAMESPACE) and r.condition is not Condition.DELETING
         )
-        if alive:
-            self._ledger.seen(lease.id, alive)
-        return alive
+        if found:
+            self._ledger.seen(lease.id, found)
+        return found
 
-    def _launch_first_possible(self, provider: Provider, order: Order) -> tuple[Resource, ...]:
+    def _first_usable(self, provider: Provider, order: Order, existing: tuple[Resource, ...]) -> Provisioned:
+        """What exists already if it becomes usable, else the first candidate that has capacity and does."""
         tried: list[str] = []
-        last: ProviderError | None = None
+        last: NoCapacityError | None = None
+        if existing:
+            try:
+                return provider.await_usable(order, existing, alive)
+            except NoCapacityError as error:
+                tried, last = list(error.tried), error
         for candidate in provider.candidates(order):
             try:
-                return self._launch(provider, order, candidate)
+                return provider.await_usable(order, self._launch(provider, order, candidate), alive)
             except NoCapacityError as error:
                 tried.append(str(candidate))
                 last = error
@@ -117,10 +133,15 @@ class ProvisioningActivities:
         raise NoCapacityError(f"no capacity now; tried {', '.join(tried)}", tuple(tried), last.code) from last
 
     def _launch(self, provider: Provider, order: Order, candidate: Candidate) -> tuple[Resource, ...]:
+        """Intended, launched, confirmed. A definite no confirms that nothing came of it; an unclear answer does not."""
         alive(f"launching {candidate}")
         place = order.request.place
         self._ledger.intend(Intent(order.lease_id, candidate.token, place, str(candidate), self._clock()))
-        resources = provider.launch(order, candidate, alive)
+        try:
+            resources = provider.launch(order, candidate, alive)
+        except (NoCapacityError, PermanentError):
+            self._ledger.confirm(order.lease_id, candidate.token, ())
+            raise
         self._ledger.confirm(order.lease_id, candidate.token, resources)
         return resources
 
@@ -128,7 +149,7 @@ class ProvisioningActivities:
         """What the ledger knows of: resources seen, and those launched under an intent whose answer never came."""
         recorded = self._ledger.resources(lease_id)
         unanswered = [i for i in self._ledger.intents(lease_id) if not i.confirmed]
-        return (*recorded, *(Resource(Kind.INSTANCE, "", token=i.token) for i in unanswered))
+        return (*recorded, *(Resource(Kind.INSTANCE, "", token=i.token, created_at=i.at) for i in unanswered))
 
 
 def _order(lease: Lease) -> Order:

@@ -28,7 +28,7 @@ class SqlIntentLog(Book):
     """`ports.IntentLog` in SQL."""
 
     def intend(self, intent: Intent) -> None:
-        """Store it before the call; the same lease and token again changes nothing but adds resources."""
+        """Store it before the call. The same lease and token again is a new try: open until it is confirmed anew."""
         row = {
             "lease_id": intent.lease_id,
             "token": intent.token,
@@ -83,7 +83,9 @@ class SqlIntentLog(Book):
 
     @cached_property
     def _intend(self) -> Any:
-        return self._db.insert(INTENTS).on_conflict_do_nothing(index_elements=[INTENTS.c.lease_id, INTENTS.c.token])
+        insert = self._db.insert(INTENTS)
+        new = {"at": insert.excluded.at, "confirmed": insert.excluded.confirmed}
+        return insert.on_conflict_do_update(index_elements=[INTENTS.c.lease_id, INTENTS.c.token], set_=new)
 
     @cached_property
     def _upsert(self) -> Any:

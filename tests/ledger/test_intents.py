@@ -40,8 +40,16 @@ def test_b12_repeated_intents_and_confirmations_leave_one_of_each(ledger: SqlLed
     for minute in range(20):
         ledger.intend(an_intent(minutes=minute))
         ledger.confirm(LEASE, "token-1", [an_instance()])
-    assert ledger.intents(LEASE) == (replace(an_intent(), resources=(an_instance(),), confirmed=True),)
+    latest = replace(an_intent(minutes=19), resources=(an_instance(),), confirmed=True)
+    assert ledger.intents(LEASE) == (latest,)
     assert ledger.resources(LEASE) == (an_instance(),)
+
+
+def test_a_new_try_with_the_same_token_is_open_again_until_it_is_answered(ledger: SqlLedger) -> None:
+    ledger.intend(an_intent())
+    ledger.confirm(LEASE, "token-1", [])
+    ledger.intend(an_intent(minutes=5))
+    assert ledger.intents(LEASE) == (an_intent(minutes=5),)
 
 
 def test_a_second_answer_adds_to_the_first(ledger: SqlLedger) -> None:

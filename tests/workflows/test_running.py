@@ -219,3 +219,19 @@ async def test_a_report_about_a_stopped_lease_does_not_keep_it_awake(world: Worl
     assert (await world.act(handle, Verb.RESTORE, REQUESTER, until=stopped.stopped_at + 6 * HOUR)).ok
     await world.until(handle, State.ACTIVE)
     assert (await world.act(handle, Verb.KEEP, REQUESTER)).ok
+
+
+async def test_a_machine_that_never_becomes_usable_for_lack_of_capacity_leads_to_the_next_zone(world: World) -> None:
+    world.cloud.fail["await_usable"] = no_capacity(1)
+    handle = await world.active()
+    assert (await world.lease(handle)).state is State.ACTIVE
+    assert world.cloud.times("launch") == 2
+    assert [i.confirmed for i in world.ledger.intents(handle.id)] == [True, True]
+
+
+async def test_a_definite_no_leaves_no_open_intent_and_an_unclear_answer_does(world: World) -> None:
+    world.cloud.fail["launch"] = [*no_capacity(1), RetryableError("no answer")]
+    world.cloud.lose["launch"] = []
+    handle = await world.active()
+    answered = {i.token.rpartition("-")[2]: i.confirmed for i in world.ledger.intents(handle.id)}
+    assert answered == {"1a": True, "1b": False}
