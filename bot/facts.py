@@ -18,7 +18,7 @@ _LIST_MOST = 40
 
 def facts(lease: Lease, now: datetime, deciders: Sequence[Person] = ()) -> dict[str, object]:
     """Values for any template about a lease; `deciders` are those who can decide the current step now."""
-    length = lease.request.length(lease.requested_at)
+    length = _to_the_minute(lease.request.length(lease.requested_at))
     offer = lease.quote.offer if lease.quote else None
     return {
         "lease": lease,
@@ -36,8 +36,8 @@ def facts(lease: Lease, now: datetime, deciders: Sequence[Person] = ()) -> dict[
         "hourly": next((span.hourly for span in reversed(lease.spans)), offer.hourly if offer else None),
         "purpose": quoted(lease.request.purpose, PURPOSE_MOST),
         "reason": quoted(lease.decided_reason or "no reason was given", REASON_MOST),
-        "remaining": remaining(lease),
-        "remaining_seconds": remaining(lease).total_seconds(),
+        "remaining": lease.allowance,
+        "remaining_seconds": lease.allowance.total_seconds(),
         "cost": lease.cost(now),
         "hours": lease.hours(now),
         "ending": lease.ending_reason,
@@ -50,13 +50,6 @@ def facts(lease: Lease, now: datetime, deciders: Sequence[Person] = ()) -> dict[
     }
 
 
-def remaining(lease: Lease) -> timedelta:
-    """How much later the end may still become."""
-    if lease.last_end is None or lease.ends_at is None:
-        return timedelta()
-    return max(lease.last_end - lease.ends_at, timedelta())
-
-
 def quoted(text: str, most: int) -> Safe:
     """Somebody's words set off line by line and cut to `most` characters, both after escaping."""
     lines = mrkdwn(text.strip()).splitlines() or [""]
@@ -67,3 +60,9 @@ def listed(words: Sequence[str]) -> str:
     """The words with commas; of very many the first ones and a count."""
     more = f" and {len(words) - _LIST_MOST} more" if len(words) > _LIST_MOST else ""
     return ", ".join(words[:_LIST_MOST]) + more
+
+
+def _to_the_minute(length: timedelta) -> timedelta:
+    """An end that somebody typed as `2 days` is a few seconds less by the time it is recorded."""
+    minute = timedelta(minutes=1)
+    return (length + minute / 2) // minute * minute if length > timedelta(hours=1) else length

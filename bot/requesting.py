@@ -40,12 +40,13 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class _Typed:
-    """What a text says: a request, or what is missing for one."""
+    """What a text says: a request, or what is missing and wrong for one; a form asks for what is missing by itself."""
 
     choices: Choices
     wish: Wish
     request: Request | None = None
     errors: tuple[FieldError, ...] = ()
+    wrong: tuple[FieldError, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ class Requesting:
         try:
             return _Typed(choices, said, draft.request(choices.person.id, ask.key))
         except Invalid as invalid:
-            return _Typed(choices, said, errors=invalid.errors)
+            return _Typed(choices, said, errors=invalid.errors, wrong=draft.problems)
 
     async def _send(self, ask: Ask, opened: Opened | None, typed: _Typed) -> None:
         assert typed.request is not None
@@ -217,7 +218,7 @@ class Requesting:
             await self._modals.show(opened, view)
             return
         wanted = wish.completed(wanted, choices)
-        problems = self._problems(Outcome(errors=typed.errors)) if typed else ""
+        problems = self._problems(Outcome(errors=typed.wrong)) if typed else ""
         waiting = self._desk.wording.parts("loading.j2")["title"]
         shown = await self._modals.show(
             opened, request_form.form(self._desk.wording, wanted, choices, waiting, opened.metadata, problems)

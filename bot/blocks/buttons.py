@@ -7,7 +7,6 @@ from datetime import datetime
 from slack_sdk.models.blocks import ButtonElement
 
 from bot.blocks.message import button, confirmation
-from bot.facts import remaining
 from bot.ids import Do
 from lessor.domain.lease import Lease, State
 from lessor.domain.transitions import BEFORE_USE
@@ -68,7 +67,7 @@ class Buttons:
 
     def _extend(self, lease: Lease) -> list[ButtonElement]:
         words = self._words(lease.id)
-        return [button(words["extend"], Do.EXTEND, lease.id, style="primary")] if remaining(lease) else []
+        return [button(words["extend"], Do.EXTEND, lease.id, style="primary")] if lease.allowance else []
 
     def _restore(self, lease: Lease, now: datetime) -> list[ButtonElement]:
         possible = lease.stoppable and lease.last_end and lease.last_end >= now + lease.terms.min_duration
