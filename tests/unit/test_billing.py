@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from lessor.domain import billing
 from lessor.domain.billing import Span
+from lessor.domain.lease import State
 from lessor.domain.money import Money
-from tests.builders import READY, a_lease, usd
+from tests.builders import READY, a_lease, a_quote, usd
 
 HOUR = timedelta(hours=1)
 
@@ -77,6 +78,13 @@ def test_a_lease_costs_its_billed_time_from_launch(hours: int, cost: str) -> Non
     launched = lease.spans[0].start
     assert lease.cost(launched + hours * HOUR) == usd(cost)
     assert lease.hours(launched + hours * HOUR) == hours * HOUR
+
+
+def test_what_was_never_launched_costs_nothing_in_the_currency_of_its_quote() -> None:
+    euro = Money(Decimal("3.50"), "EUR")
+    assert a_lease(State.APPROVED, quote=a_quote(euro)).cost(READY) == Money(Decimal("0.00"), "EUR")
+    assert a_lease(State.APPROVED, quote=a_quote(None)).cost(READY) == usd("0.00")
+    assert a_lease(State.REQUESTED).cost(READY) == usd("0.00")
 
 
 def test_different_currencies_are_never_added() -> None:
