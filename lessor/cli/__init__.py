@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
 
-def main() -> None:
+from lessor.leaving import leave
+
+
+def main() -> NoReturn:
     """The console script `lessor`."""
     from lessor.cli.app import app
 
-    app()
+    try:
+        app()
+    except SystemExit as ended:
+        leave(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
+    leave(0)
