@@ -140,7 +140,7 @@ async def _server(kind: str, *arguments: str) -> AsyncIterator[str]:
     command = [sys.executable, "-m", "bench.ackserver", kind, *arguments]
     OUT.mkdir(exist_ok=True)
     with (OUT / f"ack-{kind}.log").open("ab") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)  # noqa: ASYNC220
     assert process.stdout is not None
     try:
         port = (await asyncio.to_thread(process.stdout.readline)).decode().strip()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,9 @@ from slack_bolt.authorization import AuthorizeResult
 from bench.cloud import InstantCloud
 from bench.people import TEAM
 from bench.worker import Directory
+from bot.__main__ import SWITCH_SECONDS, THREADS
 from bot.app import build_app
+from bot.background import Background, Workshop
 from bot.desk import Desk
 from bot.http import PATH, Signatures, web_app
 from bot.installation import Installation
@@ -41,7 +44,6 @@ from lessor.rendering import slack_renderer
 
 SECRET = "a signing secret of the benchmark"
 TOKEN = "xoxb-bench"
-THREADS = 64
 INSTALLATION = Installation("T0BENCH", "", "U0BOT", "B0BOT", "A0BENCH", TOKEN)
 PLACE = PlaceChoice("research", "AWS", "aws", ("us-east-1",), (), (Market.ON_DEMAND,))
 OFFERING = Offering(
@@ -88,26 +90,35 @@ def main() -> int:
 
 async def _serve(wanted: argparse.Namespace) -> None:
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(open("/dev/null", "w")))  # noqa: SIM115, ASYNC230
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
     async with AsyncExitStack() as stack:
-        session = await stack.enter_async_context(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
-        slack = SlackClient(TOKEN, base_url=f"{wanted.slack}/api/", session=session)
-        apps = {"product": lambda: _product(slack, hang=wanted.hang), "floor": _floor, "slack": _slack}
-        runner = web.AppRunner(apps[wanted.kind](), access_log=None)
+        apps = {"floor": _floor, "slack": _slack}
+        app = await _product(wanted, stack) if wanted.kind == "product" else apps[wanted.kind]()
+        runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         print(runner.addresses[0][1], flush=True)
         await asyncio.Event().wait()
 
 
-def _product(slack: SlackClient, *, hang: bool) -> web.Application:
+async def _product(wanted: argparse.Namespace, stack: AsyncExitStack) -> web.Application:
+    """As `python -m bot` puts it together: one loop acknowledges, another one works."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    workshop = await stack.enter_async_context(Workshop())
+    desk = await workshop.do(_desk(wanted, workshop))
+    return web_app(build_app(desk, INSTALLATION), INSTALLATION, Signatures(SECRET), desk.background.front)
+
+
+async def _desk(wanted: argparse.Namespace, workshop: Workshop) -> Desk:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
+    session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+    slack = SlackClient(TOKEN, base_url=f"{wanted.slack}/api/", session=session)
     ports: tuple[Any, Any, Any] = (InstantEngine(), open_ledger("sqlite://"), InstantCloud(_now))
-    if hang:
+    if wanted.hang:
         ports = (Hanging(blocking=False), Hanging(blocking=True), Hanging(blocking=True))
     engine, ledger, cloud = ports
     gateway = Gateway(engine, ledger, Directory(), {"aws": cloud}, OFFERING, _now)
-    desk = Desk(gateway, slack, slack_renderer(), SlackSettings("bench"), _now, home=INSTALLATION.home)
-    return web_app(build_app(desk, INSTALLATION), INSTALLATION, Signatures(SECRET))
+    background = Background(workshop.loop)
+    return Desk(gateway, slack, slack_renderer(), SlackSettings("bench"), _now, background, home=INSTALLATION.home)
 
 
 def _floor() -> web.Application:

@@ -76,7 +76,7 @@ async def _count(env: WorkflowEnvironment, run_id: str) -> tuple[int, int]:
 
 async def _active(env: WorkflowEnvironment, handle: WorkflowHandle[object, LeaseOutcome]) -> Lease:
     while True:
-        lease = await handle.query(QUERY_LEASE, result_type=Lease)
+        lease: Lease = await handle.query(QUERY_LEASE, result_type=Lease)
         if lease.state is State.ACTIVE:
             return lease
         await env.sleep(timedelta(seconds=1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from statistics import median
 
@@ -27,25 +26,32 @@ TERMS = Terms(
 LENGTH = timedelta(seconds=4)
 LONGER = timedelta(milliseconds=500)
 
+Round = tuple[Spent, Spent, Spent, list[str]]
+
 
 async def run(scale: float) -> list[Result]:
     """A life: request, policy, approval, provisioning, warnings, one extension, end, grace, deletion, proof."""
     count = max(int(LEASES * scale), 4)
-    rounds: list[tuple[Spent, Spent, Spent, list[str]]] = []
+    rounds: list[Round] = []
     async with stage() as on:
         await _lives(on, 4)
         for _ in range(ROUNDS):
-            lived: list[str] = []
-            ours = await on.spent(on.product, lambda: _lives(on, count, lived))
-            scripts = [await _script(on, lease_id) for lease_id in lived]
-            bare = await on.spent(on.bare, lambda: _play(on, scripts))
-            remote = [script.replace("l", "") for script in scripts]
-            rounds.append((ours, bare, await on.spent(on.bare, lambda: _play(on, remote)), scripts))
+            rounds.append(await _round(on, count))
     return _results(rounds, count)
 
 
-def _results(rounds: list[tuple[Spent, Spent, Spent, list[str]]], count: int) -> list[Result]:
-    ours, bare, remote = ([one[i] for one in rounds] for i in range(3))
+async def _round(on: Stage, count: int) -> Round:
+    """Lives, then the floor playing exactly what these lives asked for, with and without local activities."""
+    lived: list[str] = []
+    ours = await on.spent(on.product, lambda: _lives(on, count, lived))
+    scripts = [await _script(on, lease_id) for lease_id in lived]
+    bare = await on.spent(on.bare, lambda: _play(on, scripts))
+    remote = [script.replace("l", "") for script in scripts]
+    return ours, bare, await on.spent(on.bare, lambda: _play(on, remote)), scripts
+
+
+def _results(rounds: list[Round], count: int) -> list[Result]:
+    ours, bare, remote = ([one[0] for one in rounds], [one[1] for one in rounds], [one[2] for one in rounds])
     scripts = [script for one in rounds for script in one[3]]
     results = []
     for words, floor in (("", bare), (", floor without local activities", remote)):
@@ -89,7 +95,6 @@ async def _play(on: Stage, scripts: list[str]) -> None:
         handle = await on.bare_workflow(Bare.run, script)
         for number in range(script.count("u") + script.count("c")):
             await handle.execute_update(Bare.tell, id=f"tell-{number}")
-            await asyncio.sleep(0)
         await handle.result()
 
     await each(scripts, play, at_once=IN_FLIGHT)

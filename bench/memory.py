@@ -62,4 +62,4 @@ async def _bare(on: Stage, count: int, script: str) -> None:
 
     await each(range(count), one)
     # A query is answered after what came before it: then the script has been played and the workflow sleeps.
-    await each(handles, lambda handle: on.asleep(handle))
+    await each(handles, on.asleep)

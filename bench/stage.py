@@ -47,7 +47,7 @@ class WorkerProcess:
         """Start it, and return when it polls. Raises RuntimeError when it does not come up."""
         OUT.mkdir(exist_ok=True)
         with (OUT / f"worker-{self.kind}.log").open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log)
+            self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log)  # noqa: ASYNC220
         assert self._process.stdout is not None
         line = await asyncio.to_thread(self._process.stdout.readline)
         if line.strip() != b"ready":
@@ -116,7 +116,7 @@ class Stage:
         return self.client.get_workflow_handle(lease_id, result_type=LeaseOutcome)
 
     async def act(self, lease_id: str, act: Act) -> Answer:
-        answer = await self.handle(lease_id).execute_update(act.verb.value, act, id=act.id, result_type=Answer)
+        answer: Answer = await self.handle(lease_id).execute_update(act.verb.value, act, id=act.id, result_type=Answer)
         if not answer.ok:
             raise RuntimeError(f"{lease_id}: {act.verb.value} was refused: {answer.message}")
         return answer
@@ -133,7 +133,7 @@ class Stage:
 
     async def asleep(self, handle: WorkflowHandle[Any, Any]) -> None:
         """Wait until a `BareTimer` has played its first script."""
-        while not await handle.query(bare.BareTimer.asleep):
+        while not await handle.query(bare.BareTimer.asleep):  # noqa: ASYNC110
             await asyncio.sleep(POLL_SECONDS)
 
     async def bare_workflow(self, workflow: Any, *arguments: Any) -> WorkflowHandle[Any, Any]:

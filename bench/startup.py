@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.result import Result
-from lessor.sandbox.portplan import free_base
+from lessor.sandbox.portplan import free
 
 HELPS = 5
 LESSOR = Path(sys.executable).parent / "lessor"
@@ -40,7 +40,7 @@ def _help() -> float:
 def _up() -> float:
     """Seconds on the clock in a fresh data directory, until the table of links is printed."""
     with tempfile.TemporaryDirectory(prefix="lessor-bench-") as directory:
-        command = [str(LESSOR), "up", "--port-base", str(free_base()), "--data", directory]
+        command = [str(LESSOR), "up", "--port-base", str(free().base), "--data", directory]
         started = time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert process.stdout is not None

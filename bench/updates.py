@@ -7,6 +7,9 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from statistics import median
+from typing import Any
+
+from temporalio.client import WorkflowHandle
 
 from bench.bare import Bare
 from bench.people import AUTOMATIC, MANAGER, REQUESTER
@@ -31,16 +34,18 @@ async def run(scale: float) -> list[Result]:
         waiting, active = await _leases(on, pairs)
         bare = await on.bare_workflow(Bare.run, "u")
         for number in range(pairs):
-            approve = approval(waiting[number], MANAGER.id)
-            await _timed(times["approve"], lambda act=approve: on.act(waiting[number], act))  # type: ignore[misc]
-            key = f"tell-{number}"
-            await _timed(times["remote"], lambda key=key: bare.execute_update(Bare.tell_far, id=key))  # type: ignore[misc]
-            extended = active[number % ACTIVE]
-            extend = await _extension(on, extended, number)
-            await _timed(times["extend"], lambda act=extend: on.act(extended, act))  # type: ignore[misc]
-            near = f"near-{number}"
-            await _timed(times["local"], lambda key=near: bare.execute_update(Bare.tell_near, id=key))  # type: ignore[misc]
+            await _pair(on, bare, waiting[number], active[number % ACTIVE], number, times)
     return _results(times)
+
+
+async def _pair(
+    on: Stage, bare: WorkflowHandle[Any, Any], waiting: str, active: str, number: int, times: dict[str, list[float]]
+) -> None:
+    approve, extend = approval(waiting, MANAGER.id), await _extension(on, active, number)
+    await _timed(times["approve"], lambda: on.act(waiting, approve))
+    await _timed(times["remote"], lambda: bare.execute_update(Bare.tell_far, id=f"far-{number}"))
+    await _timed(times["extend"], lambda: on.act(active, extend))
+    await _timed(times["local"], lambda: bare.execute_update(Bare.tell_near, id=f"near-{number}"))
 
 
 def _results(times: dict[str, list[float]]) -> list[Result]:

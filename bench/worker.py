@@ -14,13 +14,13 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 
 from temporalio.client import Client
+from temporalio.converter import DataConverter
 from temporalio.worker import Worker
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
-from activities.sweep import SweepActivities
 from activities.sweep import SweepActivities
 from bench.bare import QUEUE, Bare, BareTimer, nothing, nothing_near
 from bench.cloud import InstantCloud, InstantNotifier
@@ -34,7 +34,6 @@ from lessor.domain.request import Request
 from lessor.leaving import leave
 from lessor.ledger import open_ledger
 from lessor.ports import Team
-from lessor.runs import TemporalRuns
 from lessor.runs import TemporalRuns
 from workflows.worker import CONCURRENCY, Activities, build_workers
 
@@ -84,8 +83,8 @@ def ports_of(client: Client, ledger_url: str, clock: Callable[[], datetime]) -> 
 async def _serve(wanted: argparse.Namespace) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    converter = {"data_converter": data_converter} if wanted.kind == "product" else {}
-    client = await Client.connect(wanted.address, **converter)
+    converter = data_converter if wanted.kind == "product" else DataConverter.default
+    client = await Client.connect(wanted.address, data_converter=converter)
     with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as stack:
             for worker in _workers(client, wanted, threads):

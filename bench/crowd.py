@@ -1,0 +1,116 @@
+"""Many leases at once: the worker dies and comes back, then all of them end at the same instant."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from statistics import median
+from typing import Any
+
+from temporalio.client import WorkflowHandle
+
+from bench.bare import BareTimer
+from bench.people import AUTOMATIC
+from bench.result import Result
+from bench.stage import Stage, WorkerProcess, each, stage
+from lessor.contracts import QUERY_LEASE
+from lessor.domain.lease import Lease, State, Terms
+
+LEASES = 2_000
+CACHE = 5_000
+SETUP_SECONDS = 0.35
+"""For each lease and its floor, to be active and asleep before the end comes; slow machines need it."""
+
+WARNED_AFTER = timedelta(seconds=20)
+"""From a lease's start to its only warning, so that warnings come while leases are still being started."""
+
+PLAYED = "lrlllrrrlrl"
+"""What a lease has asked of Temporal when it is active and warned."""
+
+STOPPING = "lr"
+"""What it asks from its end until it is stopped."""
+
+
+async def run(scale: float) -> list[Result]:
+    count = max(int(LEASES * scale), 50)
+    async with stage(cache=CACHE) as on:
+        at = datetime.now(UTC) + timedelta(seconds=max(count * 2 * SETUP_SECONDS, 60))
+        leases, timers, workers = await _set_up(on, count, at)
+        recovered = await _recover(on, leases, [*timers, *workers])
+        spare = (at - datetime.now(UTC)).total_seconds()
+        if spare < 0:
+            raise RuntimeError(f"setting up took {-spare:.0f} s too long: the leases ended meanwhile")
+        return [*recovered, *await _end(on, leases, timers, workers, at)]
+
+
+async def _set_up(on: Stage, count: int, at: datetime) -> tuple[list[str], list[Any], list[Any]]:
+    """Active leases that end at `at`; half an hour later the same number of timers, and of timers with a stop."""
+    leases: list[str] = []
+    timers: list[WorkflowHandle[Any, Any]] = []
+    workers: list[WorkflowHandle[Any, Any]] = []
+    bare_at = at.timestamp() + count * SETUP_SECONDS
+
+    async def one(_: int) -> None:
+        warning = at - datetime.now(UTC) - WARNED_AFTER
+        terms = Terms(warnings=(warning,), short_warnings=(warning,), notice=timedelta(seconds=1))
+        lease_id = await on.lease(terms, duration=None, until=at, purpose=AUTOMATIC)
+        timers.append(await on.bare_workflow(BareTimer.run, PLAYED, bare_at, ""))
+        workers.append(await on.bare_workflow(BareTimer.run, PLAYED, 2 * bare_at - at.timestamp(), STOPPING))
+        await on.until(lease_id, State.ACTIVE)
+        leases.append(lease_id)
+
+    await each(range(count), one)
+    await each([*timers, *workers], on.asleep)
+    return leases, timers, workers
+
+
+async def _recover(on: Stage, leases: list[str], bare: list[Any]) -> list[Result]:
+    """SIGKILL, start again, and ask every workflow: each answer needs its whole history played back."""
+    floor = bare[: len(leases)]
+    lost = 0
+
+    async def ask(lease_id: str) -> None:
+        nonlocal lost
+        lease = await on.handle(lease_id).query(QUERY_LEASE, result_type=Lease)
+        lost += lease.state is not State.ACTIVE
+
+    ours = await _reborn(on.product, lambda: each(leases, ask))
+    reference = await _reborn(on.bare, lambda: each(floor, on.asleep))
+    return [
+        Result(f"SIGKILL until {len(leases):,} leases answer again", ours, "s", 1.3, reference),
+        Result("leases lost by SIGKILL", lost, "leases", 0),
+    ]
+
+
+async def _reborn(worker: WorkerProcess, ask: Any) -> float:
+    worker.kill()
+    await worker.start()
+    started = time.monotonic()
+    await ask()
+    return time.monotonic() - started
+
+
+async def _end(on: Stage, leases: list[str], timers: list[Any], workers: list[Any], at: datetime) -> list[Result]:
+    """How late the last one is: lessor's by its ledger, the floor's by its own clock when it woke up."""
+    await asyncio.sleep(max((at - datetime.now(UTC)).total_seconds(), 0))
+    for lease_id in leases:
+        await on.until(lease_id, State.STOPPED)
+    ended, stopped = await asyncio.to_thread(_lateness, on, leases, at)
+    woken = [await handle.result() for handle in timers]
+    loaded = [await handle.result() for handle in workers]
+    return [
+        Result(f"last of {len(leases):,} leases ended after their end", max(ended), "s", 1.5, max(woken)),
+        Result("the same, floor with a stop of its own", max(ended), "s", None, max(loaded)),
+        Result("last one stopped after their end", max(stopped), "s"),
+        Result("median lease ended after its end", median(ended), "s", None, median(woken)),
+    ]
+
+
+def _lateness(on: Stage, leases: list[str], at: datetime) -> tuple[list[float], list[float]]:
+    times: dict[str, list[float]] = {"ended": [], "stopped": []}
+    for lease_id in leases:
+        for stored in on.ledger.events(lease_id):
+            if stored.event.type in times:
+                times[stored.event.type].append((stored.event.at - at).total_seconds())
+    return times["ended"], times["stopped"]
