@@ -19,9 +19,10 @@ HEAVY = ("temporalio", "boto3", "botocore", "pydantic", "pydantic_settings", "sl
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\n"
-        "from lessor.cli import main\n"
+        "import lessor.cli\n"
+        "from lessor.cli.app import app\n"
         "sys.argv = ['lessor', '--help']\n"
-        "try:\n    main()\nexcept SystemExit as left:\n    assert not left.code\n"
+        "try:\n    app()\nexcept SystemExit as left:\n    assert not left.code\n"
         "print('LOADED', *sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
