@@ -29,6 +29,7 @@ from bot.slack_client import SlackClient
 from lessor.config import Config, ConfigError, load
 from lessor.gateway import Gateway
 from lessor.leaving import leave
+from lessor.metrics import served_metrics
 from lessor.ports import LedgerUnavailableError
 from lessor.rendering import slack_renderer
 from lessor.settings import Settings, SettingsError, read_settings
@@ -59,7 +60,8 @@ def main() -> int:
     except (ConfigError, SettingsError, LedgerUnavailableError) as error:
         return _cannot_start(error)
     try:
-        asyncio.run(_serve(settings, parts))
+        with served_metrics(settings.lessor_metrics_port):
+            asyncio.run(_serve(settings, parts))
     except (StartError, SettingsError) as error:
         return _cannot_start(error)
     finally:

@@ -25,6 +25,7 @@ WANTED = {
     "TEMPORAL_ADDRESS": "is HOST:PORT, such as localhost:7233",
     "LESSOR_CONFIG": "is the path of your lessor.yaml",
     "LESSOR_DATA": "is a directory that may be written to",
+    "LESSOR_METRICS_PORT": "is a port number, such as 9464; leave it out for no metrics",
     "LESSOR_TEMPLATES": "is a directory laid out like templates/, with the files that you want worded differently",
 }
 WEB = re.compile(r"https?://[^\s/@]+(/\S*)?")
@@ -76,6 +77,8 @@ class Settings(BaseSettings):
     lessor_database_url: Annotated[SecretStr, AfterValidator(_database)] | None = None
     lessor_templates: Path | None = None
     """A folder of the organisation's own templates, laid out like `templates/`; they win over the shipped ones."""
+    lessor_metrics_port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    """Where Prometheus finds this program's figures, on the loopback address; 0 for nowhere."""
     lessor_user: str = Field(default="", max_length=120)
 
     @property

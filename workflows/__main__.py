@@ -27,6 +27,7 @@ from bot.slack_client import SlackClient
 from lessor.config import Config, ConfigError, load
 from lessor.domain.request import Place
 from lessor.leaving import leave
+from lessor.metrics import served_metrics
 from lessor.ports import LedgerUnavailableError
 from lessor.rendering import slack_renderer
 from lessor.runs import TemporalRuns
@@ -49,13 +50,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings.require("SLACK_BOT_TOKEN")
         parts = open_parts(settings, load(settings.lessor_config))
     except (ConfigError, SettingsError, LedgerUnavailableError) as error:
-        print(f"lessor worker: {error}", file=sys.stderr)  # noqa: T201 - the one line that says why it does not start
-        return 2
+        return _cannot_start(error)
     try:
-        asyncio.run(_serve(settings, parts, queues))
+        with served_metrics(settings.lessor_metrics_port):
+            asyncio.run(_serve(settings, parts, queues))
+    except SettingsError as error:
+        return _cannot_start(error)
     finally:
         parts.ledger.close()
     return 0
+
+
+def _cannot_start(error: Exception) -> int:
+    print(f"lessor worker: {error}", file=sys.stderr)  # noqa: T201 - the one line that says why it does not start
+    return 2
 
 
 def _parse(arguments: Sequence[str] | None) -> list[str]:
