@@ -131,6 +131,11 @@ class Stage:
                 raise RuntimeError(f"{lease_id} is {lease.state.value}: {lease.problem}")
             await asyncio.sleep(POLL_SECONDS)
 
+    async def warned(self, lease_id: str) -> None:
+        """Wait until the owner was warned: then nothing more happens to the lease before its end."""
+        while not (await self.until(lease_id, State.ACTIVE)).warned:  # noqa: ASYNC110
+            await asyncio.sleep(POLL_SECONDS)
+
     async def asleep(self, handle: WorkflowHandle[Any, Any]) -> None:
         """Wait until a `BareTimer` has played its first script."""
         while not await handle.query(bare.BareTimer.asleep):  # noqa: ASYNC110
