@@ -1,4 +1,4 @@
-"""Acts on a lease: approve, deny, extend, release, withdraw."""
+"""Acts on a lease: approve, deny, extend, restore, release, withdraw."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ async def extend_lease(session: Session, gateway: Gateway, person: Person, text:
     lease = await gateway.lease(lease_id(text))
     until, rest = end_and_rest(when, session.now(), person.tz, lease.ends_at)
     return await _send(session, gateway, person, lease.id, Verb.EXTEND, reason or rest, until)
+
+
+async def restore_lease(session: Session, gateway: Gateway, person: Person, text: str, when: str, reason: str) -> int:
+    """A stopped lease back, until a new end: a length counts from now."""
+    lease = await gateway.lease(lease_id(text))
+    until, rest = end_and_rest(when, session.now(), person.tz)
+    return await _send(session, gateway, person, lease.id, Verb.RESTORE, reason or rest, until)
 
 
 async def _send(

@@ -164,6 +164,23 @@ def extend(
 
 
 @app.command()
+def restore(
+    context: typer.Context,
+    lease: LeaseId,
+    when: Annotated[list[str], typer.Argument(metavar="WHEN...", help="8h, 'friday 18:00', 2026-12-24; then why.")],
+    reason: Reason = "",
+    actor: Actor = "",
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Start a stopped lease again while its grace lasts, until a new end."""
+    from lessor.cli.acting import restore_lease
+
+    session = Session.of(context, actor, config, as_json)
+    session.run(lambda gateway, person: restore_lease(session, gateway, person, lease, " ".join(when), reason))
+
+
+@app.command()
 def release(
     context: typer.Context,
     lease: LeaseId,

@@ -18,7 +18,7 @@ from lessor.domain.request import Need, Place, Request, Workload
 from lessor.gateway import Submitted
 from lessor.ports import LeaseQuery, LedgerUnavailableError
 from tests.builders import LEASE_ID, a_lease
-from tests.cli.conftest import FakeGateway
+from tests.cli.conftest import NOW, FakeGateway
 
 Lessor = Callable[..., Result]
 COMPLETE = ("2", "x", "a100", "80gb", "for", "8h", "training", "fine-tune the ranking model")
@@ -220,6 +220,13 @@ def test_extend_counts_lengths_from_the_present_end(
     assert lessor("extend", LEASE_ID, *words).exit_code == 0
     [(_, act)] = gateway.acts
     assert (act.verb, act.until, act.reason) == (Verb.EXTEND, datetime.fromisoformat(until), reason)
+
+
+def test_restore_counts_lengths_from_now(lessor: Lessor, gateway: FakeGateway) -> None:
+    gateway.leases_ = {LEASE_ID: a_lease(State.STOPPED)}
+    assert lessor("restore", LEASE_ID, "8h", "one more run").exit_code == 0
+    [(_, act)] = gateway.acts
+    assert (act.verb, act.until, act.reason) == (Verb.RESTORE, NOW + timedelta(hours=8), "one more run")
 
 
 def test_extend_refuses_an_end_that_is_not_clear(lessor: Lessor, gateway: FakeGateway) -> None:
