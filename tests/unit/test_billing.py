@@ -35,6 +35,8 @@ def test_a_new_span_never_overlaps_the_last_one() -> None:
     first = Span(READY, READY + 2 * HOUR, usd("1"))
     assert billing.opened((first,), READY + HOUR, usd("3"))[1].start == READY + 2 * HOUR
     assert billing.opened((first,), READY + 3 * HOUR, usd("3"))[1].start == READY + 3 * HOUR
+    second = Span(READY + 2 * HOUR, READY + 5 * HOUR, usd("1"))
+    assert billing.opened((first, second), READY + 4 * HOUR, usd("3"))[2].start == READY + 5 * HOUR
 
 
 def test_a_new_span_ends_the_one_that_runs() -> None:

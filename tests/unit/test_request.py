@@ -37,6 +37,7 @@ def errors(request: Request, limits: Limits | None = None) -> list[tuple[str, st
         a_request(need=a_need(count=1)),
         a_request(need=a_need(count=64)),
         a_request(need=Need(model="", memory_gib=80)),
+        a_request(need=Need(model="", memory_gib=1_024)),
         a_request(need=Need(instance_type="p5.48xlarge")),
         a_request(disk_gib=8),
         a_request(disk_gib=16_384),
