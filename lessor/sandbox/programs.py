@@ -80,7 +80,7 @@ def programs(sandbox: Sandbox) -> tuple[Child, ...]:
     namespace_served = answers(f"{ui}/api/v1/namespaces/{NAMESPACE}")
     polled = polls(ui, NAMESPACE, contracts.TASK_QUEUE)
     connected = answers_with(f"{slack}/sandbox/api/switches", lambda seen: seen["connections"] > 0)
-    aws_arguments = ("--port", str(sandbox.ports.aws))
+    aws_arguments = ("--port", str(sandbox.ports.aws), "--state", str(sandbox.data.root / "aws.state"))
     slack_arguments = ("--port", str(sandbox.ports.slack), "--state", str(sandbox.data.root / "slack.json"))
     return (
         Child("temporal", "the Temporal server", _temporal(sandbox), plain, namespace_served),

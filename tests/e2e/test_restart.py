@@ -34,7 +34,14 @@ async def test_a_request_survives_a_restart_and_a_crash_of_the_worker(tmp_path: 
             assert (await evidence.happened(lease_id)).count("approved") == 1
             assert len(await evidence.instances(lease_id)) == 1
             assert lease.decided_by == "U0MANAGER"
+            [machine] = await evidence.instances(lease_id)
         assert "the worker ended by itself (signal SIGKILL); restart 1 of 5" in second.output.read_text()
+        assert await asyncio.to_thread(second.stop) == 0
+    with running(data) as third:
+        async with opened(third) as evidence:
+            assert (await evidence.lease_when(lease_id, lambda lease: True)).state is State.ACTIVE
+            again = await evidence.instance_when(lease_id, "running")
+            assert again["id"] == machine["id"]
 
 
 async def test_a_crash_of_the_temporal_server_loses_no_lease(sandbox: Running) -> None:
@@ -54,7 +61,7 @@ async def test_a_crash_of_the_temporal_server_loses_no_lease(sandbox: Running) -
 
 async def _ask(sandbox: Running) -> str:
     async with SandboxClient(sandbox.slack_url) as slack, opened(sandbox) as evidence, asyncio.timeout(60):
-        return await Story(slack, evidence).request("Something that outlives a crash", "60s", "L4", 1)
+        return await Story(slack, evidence).request("Something that outlives a crash", "4min", "L4", 1)
 
 
 async def _approve(slack: SandboxClient, lease_id: str) -> None:
