@@ -25,7 +25,7 @@ SETUP_SECONDS = 0.5
 APART_SECONDS = 0.1
 """For each lease, between the crowd of the leases and those of the floors."""
 
-LEAST_SECONDS = 60.0
+LEAST_SECONDS = 90.0
 
 WARNED_AFTER = timedelta(seconds=20)
 """From a lease's start to its only warning, so that warnings come while leases are still being started."""

@@ -32,8 +32,23 @@ QUEUES = {
 CONCURRENCY = 64
 """Activities at once in each queue; the thread pool that is passed in needs at least as many threads."""
 
-PASSED_THROUGH = ("pydantic", "pydantic_core", "annotated_types", "lessor", "activities", "structlog", "celpy")
-"""Modules that the sandbox shares between workflows instead of loading them for each; ours hold no state."""
+PASSED_THROUGH = (
+    *("pydantic", "pydantic_core", "annotated_types", "lessor", "activities", "structlog", "celpy"),
+    *(
+        "workflows.acts",
+        "workflows.book",
+        "workflows.calls",
+        "workflows.details",
+        "workflows.life",
+        "workflows.notices",
+        "workflows.rhythm",
+    ),
+)
+"""Modules that the sandbox shares between workflows instead of loading them for each; ours hold no state.
+
+A lease's own modules are among them, since each cached lease would hold some 100 KiB of their code otherwise; the
+workflow itself is not.
+"""
 
 
 @dataclass(frozen=True)
