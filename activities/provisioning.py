@@ -80,10 +80,10 @@ class ProvisioningActivities:
 
     @activity.defn
     def set_end(self, move: MoveEnd) -> None:
-        """Write the end date on the resources (law 10)."""
+        """Write the end date on the resources (law 10): the one that holds now, which may be later than `move`."""
         with as_application_errors():
             lease = lease_of(self._ledger, LeaseRef(move.lease_id, 0))
-            self._provider(lease).set_end(lease.id, lease.request.place, move.ends)
+            self._provider(lease).set_end(lease.id, lease.request.place, lease.ends_at or move.ends)
 
     def _provider(self, lease: Lease) -> Provider:
         return self._providers[lease.request.place.provider]

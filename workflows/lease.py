@@ -30,11 +30,10 @@ class LeaseWorkflow:
         self._answers: dict[str, Answer] = dict(start.answers)
         self._acting = asyncio.Lock()
         self._over = False
-        if start.lease is not None:
-            self._book = Book(start.lease)
-        else:
-            self._book = Book(_requested(start))
-            self._book.apply(transitions.submit(start.lease_id, self._book.lease.request, workflow.now(), start.terms))
+        if start.lease is None and start.request is None:
+            # The run method refuses: an error here would leave the SDK with a coroutine that nobody awaits.
+            return
+        self._book = _book(start)
         self._courier = Courier(self._book, start.notices)
         self._book.on_events(self._courier.tell)
         if start.lease is not None and start.resumed:
@@ -44,6 +43,8 @@ class LeaseWorkflow:
     @workflow.run
     async def run(self, start: LeaseInput) -> LeaseOutcome:
         """Live until final. A cancel request is an order that the life carries out; it never cuts a clean-up short."""
+        if start.lease is None and start.request is None:
+            raise _without_request(start.lease_id)
         courier = asyncio.create_task(self._courier.run(lambda: self._over))
         life = asyncio.create_task(self._live())
         for task in (life, courier):
@@ -168,14 +169,23 @@ class LeaseWorkflow:
         return LeaseInput(self._book.lease.id, lease=self._book.lease, answers=kept, notices=self._courier.waiting)
 
 
-def _requested(start: LeaseInput) -> Lease:
+def _book(start: LeaseInput) -> Book:
+    if start.lease is not None:
+        return Book(start.lease)
     if start.request is None:
-        raise ApplicationError(
-            f"{start.lease_id} was started without a request; start leases with /gpu request or `lessor request`",
-            type=retries.ErrorType.REFUSED,
-            non_retryable=True,
-        )
-    return transitions.submit(start.lease_id, start.request, workflow.now(), start.terms).lease
+        raise _without_request(start.lease_id)
+    asked = transitions.submit(start.lease_id, start.request, workflow.now(), start.terms)
+    book = Book(asked.lease)
+    book.apply(asked)
+    return book
+
+
+def _without_request(lease_id: str) -> ApplicationError:
+    return ApplicationError(
+        f"{lease_id} was started without a request; start leases with /gpu request or `lessor request`",
+        type=retries.ErrorType.REFUSED,
+        non_retryable=True,
+    )
 
 
 def _outcome(lease: Lease) -> LeaseOutcome:

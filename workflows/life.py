@@ -19,6 +19,8 @@ with workflow.unsafe.imports_passed_through():
     from lessor.retries import ErrorType
 
 WARNING_RETRY = timedelta(minutes=1)
+QUOTE_HOLDS = timedelta(minutes=15)
+"""A quote older than this is read again before anything is created."""
 
 
 class Life(Rhythm):
@@ -86,6 +88,8 @@ class Life(Rhythm):
             await self._provision()
 
     async def _provision(self) -> None:
+        if await self._price_rose():
+            return
         self._book.apply(life.start_provisioning(self.lease, workflow.now()))
         await self._book.flush()
         attempt = calls.provision(self.lease)
@@ -99,6 +103,27 @@ class Life(Rhythm):
             self._provisioning_failed(error)
             return
         self._ready(made)
+
+    async def _price_rose(self) -> bool:
+        """Whether an approval that has waited no longer stands, since the price has risen too far (case F42)."""
+        quote = self.lease.quote
+        if self.lease.state is not State.APPROVED or quote is None or workflow.now() - quote.at < QUOTE_HOLDS:
+            return False
+        try:
+            found = await calls.assess(self.lease)
+        except FailureError as error:
+            workflow.logger.warning("the price of %s could not be read again: %s", self.lease.id, calls.reason(error))
+            return False
+        if self._book.lease.state is not State.APPROVED:
+            return True
+        if not found.steps:
+            return False
+        change = transitions.requote(self.lease, found.quote, found.steps, workflow.now())
+        self._book.apply(change)
+        rose = change.lease.state is State.AWAITING_APPROVAL
+        if rose:
+            await calls.give_back(self.lease)
+        return rose
 
     def _taken_back(self) -> bool:
         return self.cancelled or self.lease.state is not State.PROVISIONING
@@ -136,8 +161,7 @@ class Life(Rhythm):
                 stoppable=made.stoppable,
             )
         )
-        if self.lease.request.until is None:
-            self._write_end()
+        self._end_on_resources = self.lease.request.until
 
     async def _restart(self) -> None:
         """The owner asked for a stopped lease back: take quota again, start, or return to grace as it was."""
@@ -151,19 +175,16 @@ class Life(Rhythm):
             return
         if self.lease.state is State.PROVISIONING:
             self._book.apply(life.restored(self.lease, started_at, workflow.now()))
-            self._write_end()
 
     async def _active(self) -> None:
         if self._reported():
             await self._check_observed()
             return
-        extensions = self.lease.extensions
+        self._keep_end_on_resources()
         due = await self._sleep()
         if self.lease.state is not State.ACTIVE:
             return
-        if self.lease.extensions != extensions:
-            self._write_end()
-        elif due and due.due is Due.WARN:
+        if due and due.due is Due.WARN:
             await self._warn(due)
         elif due and due.due is Due.END:
             self._book.apply(life.end(self.lease, workflow.now()))

@@ -7,6 +7,7 @@ from lessor.domain.lease import Event, Lease, State
 
 _NOTICES = {
     "approval-given": Notice.REQUEST,
+    "price-rose": Notice.REQUEST,
     "approved": Notice.DECIDED,
     "denied": Notice.DECIDED,
     "withdraw-asked": Notice.DECIDED,

@@ -30,6 +30,7 @@ class Rhythm:
         self.acts = 0
         self._book = book
         self._chores: set[asyncio.Task[None]] = set()
+        self._end_on_resources = book.lease.ends_at
 
     @property
     def lease(self) -> Lease:
@@ -85,10 +86,11 @@ class Rhythm:
         for chore in list(self._chores):
             chore.cancel()
 
-    def _write_end(self) -> None:
-        """Write the end on the resources beside everything else: it is retried until it holds (law 10)."""
+    def _keep_end_on_resources(self) -> None:
+        """Write a moved end on the resources beside everything else: it is retried until it holds (law 10)."""
         ends_at = self.lease.ends_at
-        if ends_at is not None:
+        if ends_at is not None and ends_at != self._end_on_resources:
+            self._end_on_resources = ends_at
             chore = asyncio.create_task(self._set_end(ends_at))
             self._chores.add(chore)
             chore.add_done_callback(self._chores.discard)

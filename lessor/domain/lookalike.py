@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from lessor.domain.lease import Lease, State
+from lessor.domain.lease import Lease
 from lessor.domain.people import Person
 from lessor.domain.records import Submission
 from lessor.domain.request import Request
+from lessor.domain.transitions import BEFORE_USE
 
 SAME_AGAIN = timedelta(seconds=60)
 """An equal request within this time of the last one is taken for the same wish, even if that was approved at once."""
-
-PENDING = frozenset(
-    {State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVED, State.PROVISIONING, State.WAITING_FOR_CAPACITY}
-)
 
 
 def lookalikes(
@@ -28,7 +25,7 @@ def lookalikes(
     same = [
         lease.id
         for lease in leases
-        if _alike(lease.request, request) and (lease.state in PENDING or now - lease.requested_at < SAME_AGAIN)
+        if _alike(lease.request, request) and (lease.state in BEFORE_USE or now - lease.requested_at < SAME_AGAIN)
     ]
     same += [s.lease_id for s in unstarted if s.request.requester in person.all_ids and _alike(s.request, request)]
     return tuple(dict.fromkeys(same))

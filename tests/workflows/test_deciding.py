@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 
 from lessor import contracts
 from lessor.contracts import Act, Answer, LeaseInput, Verb
 from lessor.domain.lease import State
+from lessor.domain.money import Money
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.quota import Reservation
 from lessor.ports import PermanentError, RetryableError
@@ -159,7 +160,6 @@ async def test_what_cannot_be_priced_for_good_is_denied_and_what_can_be_later_is
     assert world.cloud.times("quote") == 2
 
 
-@pytest.mark.filterwarnings("ignore:coroutine .*run_workflow.* was never awaited:RuntimeWarning")
 async def test_a_workflow_started_by_hand_without_a_request_fails_with_the_remedy(world: World) -> None:
     handle = await world.env.client.start_workflow(
         contracts.LEASE_WORKFLOW, LeaseInput("gpu-byhand00"), id="gpu-byhand00", task_queue=contracts.TASK_QUEUE
@@ -167,5 +167,28 @@ async def test_a_workflow_started_by_hand_without_a_request_fails_with_the_remed
     with pytest.raises(Exception) as error:
         await handle.result()
     assert "start leases with /gpu request" in str(error.value.__cause__)
-    # The SDK leaves a coroutine behind when a workflow's constructor refuses: collect it under the filter.
-    gc.collect()
+
+
+async def test_a_price_that_rose_while_the_approval_waited_goes_back_to_the_approver(world: World) -> None:
+    handle = await world.ask()
+    await world.until(handle, State.AWAITING_APPROVAL)
+    await world.sleep(timedelta(hours=1))
+    world.cloud.hourly = Money(Decimal("2.76"))
+    assert (await world.act(handle, Verb.APPROVE, MANAGER)).ok
+    await world.when(handle, lambda _: "price-rose" in world.events(handle), "a price that rose")
+    back = await world.until(handle, State.AWAITING_APPROVAL)
+    assert back.quote is not None
+    assert (str(back.quote.offer.hourly), back.decided_by, world.cloud.times("launch")) == ("2.76 USD", "", 0)
+    assert world.ledger.held("research") == ()
+    assert (await world.act(handle, Verb.APPROVE, SECOND)).ok
+    assert (await world.until(handle, State.ACTIVE)).decided_by == SECOND.id
+
+
+async def test_a_small_rise_stays_approved(world: World) -> None:
+    handle = await world.ask()
+    await world.until(handle, State.AWAITING_APPROVAL)
+    await world.sleep(timedelta(hours=1))
+    world.cloud.hourly = Money(Decimal("2.75"))
+    assert (await world.act(handle, Verb.APPROVE, MANAGER)).ok
+    await world.until(handle, State.ACTIVE)
+    assert "price-rose" not in world.events(handle)
