@@ -190,7 +190,7 @@ class _Handlers:
             await self._modals.show(opened, done["view"])
         elif done and done.get("errors"):
             text = "; ".join(done["errors"].values())
-            await self._modals.tell(opened, Form.DETAILS, "not_done", self._desk.message("refused.j2", message=text))
+            await self._modals.tell(opened, Form.DETAILS, "not_done", self._desk.message("refusal.j2", message=text))
         elif done:
             await self._modals.show(opened, self._modals.sentence(Form.DETAILS, "done", "done.j2"))
         else:

@@ -70,7 +70,7 @@ class Desk:
 
     def refusal(self, refused: Refused) -> Message:
         """A refusal in its own words, shown as characters only."""
-        return self.message("refused.j2", message=str(refused), zone="UTC")
+        return self.message("refusal.j2", message=str(refused), zone="UTC")
 
     async def in_time(self, task: asyncio.Future[Any]) -> bool:
         """Whether the work is done before an acknowledgement must leave; it goes on when it is not."""

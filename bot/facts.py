@@ -41,6 +41,7 @@ def facts(lease: Lease, now: datetime, deciders: Sequence[Person] = ()) -> dict[
         "cost": lease.cost(now),
         "hours": lease.hours(now),
         "ending": lease.ending_reason,
+        "problem": lease.problem.rstrip(" ."),
         "terminated": lease.final and lease.ending_reason.startswith(f"{TERMINATED}: "),
         "deletes_at": (lease.stopped_at or now) + lease.terms.grace,
         "tried": ", ".join(lease.capacity.tried) if lease.capacity else "",

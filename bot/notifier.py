@@ -12,17 +12,21 @@ from bot.blocks.message import Message, compose
 from bot.cards import Cards
 from bot.conversations import Conversations
 from bot.facts import facts
+from bot.paging import Pager
 from bot.posting import Postman
 from bot.reaching import Reach, Recipient
 from bot.settings import SlackSettings
 from bot.slack_client import SlackClient
-from lessor.contracts import Delivery, Notice
+from lessor.contracts import Delivery, Notice, PageInput
 from lessor.domain.lease import Lease, State
 from lessor.ports import Directory, MessageBook
 from lessor.rendering import Renderer, slack_renderer
 
-_LIVING = (Notice.READY, Notice.WAITING, Notice.STOPPED, Notice.RESTORED)
+_LIVING = (Notice.READY, Notice.WAITING, Notice.STOPPED, Notice.RESTORED, Notice.STOP_FAILED)
 """Messages whose buttons and times follow the lease for as long as it lives."""
+
+_NEEDS_HANDS = (Notice.BLOCKED, Notice.STOP_FAILED)
+"""What the owner hears and administrators besides."""
 
 log = structlog.get_logger(__name__)
 
@@ -40,10 +44,12 @@ class SlackNotifier:
     ) -> None:
         self._wording = wording or slack_renderer()
         self._buttons = Buttons(self._wording)
+        self._directory = directory
         self._postman = Postman(client, ledger)
         conversations = Conversations(client)
         self._reach = Reach(self._postman, conversations, directory, self._wording, settings)
         self._cards = Cards(self._postman, self._reach, directory, self._wording, settings)
+        self._pager = Pager(self._reach, self._wording)
 
     async def notify(self, lease: Lease, notice: Notice, before: timedelta, now: datetime) -> Delivery:
         """Reach somebody about `notice`, then bring what stands already up to date."""
@@ -51,23 +57,43 @@ class SlackNotifier:
             return await self._cards.ask(lease, now)
         if notice is Notice.DECIDED:
             return await self._cards.decided(lease, now)
+        if notice is Notice.REFUSED:
+            return await self._refused(lease, now)
 
         def write(recipient: Recipient) -> Message:
             return self._message(lease, notice, before, now, recipient)
 
         occasion = _occasion(lease, notice, before)
         delivery = await self._reach.first(lease, occasion, write, now)
-        if notice is Notice.BLOCKED:
+        if notice in _NEEDS_HANDS:
             delivery = await self._reach.admins(lease, occasion, write, now)
         if notice is not Notice.WARNING:
             await self._bring_up_to_date(lease, occasion, now)
         return delivery
 
+    async def _refused(self, lease: Lease, now: datetime) -> Delivery:
+        """Tell the one whose recorded act had no effect; nobody else was waiting for it."""
+        refusal = lease.refusal
+        person = await self._directory.person(refusal.by) if refusal else None
+        if refusal is None or person is None:
+            return Delivery(False, problem=f"{refusal.by if refusal else 'nobody'} is no person who could be told")
+        key = f"{lease.id}/{_occasion(lease, Notice.REFUSED, timedelta())}/{person.id}"
+
+        def write(recipient: Recipient) -> Message:
+            return compose(self._wording.parts("refused.j2", zone=recipient.zone, **facts(lease, now)))
+
+        problem = await self._reach.tell(lease, key, Recipient(person.id, person), write, now)
+        return Delivery(not problem, "" if problem else "slack:dm", problem)
+
+    async def page(self, wanted: PageInput, now: datetime) -> Delivery:
+        """Reach the administrators; once for each alarm, subject and day."""
+        return await self._pager.page(wanted, now)
+
     def _message(self, lease: Lease, notice: Notice, before: timedelta, now: datetime, recipient: Recipient) -> Message:
         values = {**facts(lease, now), "before": before, "zone": recipient.zone}
         parts = self._wording.parts(f"{notice.value}.j2", **values)
         owns = recipient.person is not None and recipient.person.is_same(lease.requester_ids)
-        if not owns and notice is not Notice.BLOCKED:
+        if not owns and notice not in _NEEDS_HANDS:
             why = self._wording.parts("fallback.j2", **values)["note"]
             parts["note"] = f"{parts['note']}\n{why}" if "note" in parts else why
         if notice is Notice.WARNING:
@@ -78,13 +104,13 @@ class SlackNotifier:
         """Settle warnings of an end that no longer holds, and redraw what still carries old buttons or times."""
         for ref in await self._postman.standing(lease.id, f"{lease.id}/"):
             name = ref.key.split("/")[1]
-            kind = name.partition("-")[0]
+            kind = next((one for one in Notice if name == one or name.startswith(f"{one}-")), None)
             try:
-                if kind == Notice.WARNING and (lease.state is not State.ACTIVE or name != _warning(lease, name)):
+                if kind is Notice.WARNING and (lease.state is not State.ACTIVE or name != _warning(lease, name)):
                     past = compose(self._wording.parts("warning_past.j2", zone="", **facts(lease, now)))
                     await self._postman.settle(ref, past)
                 elif kind in _LIVING and name != occasion:
-                    message = self._message(lease, Notice(kind), timedelta(), now, await self._reach.recipient(ref))
+                    message = self._message(lease, kind, timedelta(), now, await self._reach.recipient(ref))
                     await self._postman.redraw(ref, message, lease.requested_at)
             except SlackApiError as error:
                 log.warning("a message could not be redrawn", key=ref.key, error=str(error))
@@ -97,6 +123,8 @@ def _occasion(lease: Lease, notice: Notice, before: timedelta) -> str:
         Notice.EXTENDED: _stamp(lease.ends_at),
         Notice.STOPPED: _stamp(lease.stopped_at),
         Notice.RESTORED: str(len(lease.spans)),
+        Notice.STOP_FAILED: str(len(lease.spans)),
+        Notice.REFUSED: _stamp(lease.refusal.at if lease.refusal else None),
     }
     return f"{notice.value}-{moments[notice]}" if notice in moments else notice.value
 

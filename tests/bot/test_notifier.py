@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 from lessor.contracts import Notice, Verb
-from lessor.domain import life
+from lessor.domain import life, transitions
+from lessor.domain.errors import Refused
 from lessor.domain.lease import Terms
 from lessor.domain.resource import Condition
 from lessor.sandbox.slack import buttons, visible_text
 from lessor.when import local
-from tests.bot.world import REQUESTER, World
+from tests.bot.world import FINANCE, REQUESTER, World
 from tests.builders import a_sighting, an_instance
 
 HALF_AN_HOUR = timedelta(minutes=30)
@@ -166,3 +167,54 @@ async def test_a_lease_whose_workflow_was_ended_says_why_to_its_owner(world: Wor
     await world.move(lease, life.resumed, "an administrator ended its workflow", world.clock())
     told = await world.slack.person("requester").wait_for_message("Cancelled:")
     assert "terminated: an administrator ended its workflow" in visible_text(told)
+
+
+async def test_a_machine_that_does_not_stop_is_told_to_owner_and_administrators_until_it_does(world: World) -> None:
+    lease = await world.running(await world.ask())
+    await world.act(lease, Verb.RELEASE, REQUESTER.id)
+    now = world.clock()
+    lease = await world.move(lease, life.stop_failed, "AWS refused: not allowed", now)
+    assert lease.next_try is not None
+    requester, admin = world.slack.person("requester"), world.slack.person("admin")
+    told = visible_text(await requester.wait_for_message("Not stopped:"))
+    assert told == (
+        f"*Not stopped:* `{lease.id}` (2 x A100-80GB) could not be stopped: AWS refused: not allowed\n"
+        "It still runs and costs 2.50 USD an hour; nothing was deleted.\n"
+        f"Next try: {local(lease.next_try, 'Europe/Berlin')}"
+    )
+    paged = visible_text(await admin.wait_for_message("Not stopped:", "gpu-admins"))
+    assert "cannot be reached" not in paged
+    await world.move(lease, life.stop_failed, "AWS refused: still not allowed", now + HALF_AN_HOUR)
+    messages = [visible_text(m) for m in await requester.dms()]
+    assert len([m for m in messages if "could not be stopped" in m]) == 1
+    await world.move(lease, life.stopped, now, now)
+    told = visible_text(await admin.wait_for_message("could not be stopped at first", "gpu-admins"))
+    assert told == f"`{lease.id}` (2 x A100-80GB) could not be stopped at first; it is stopped now"
+
+
+async def test_a_recorded_act_without_effect_is_told_to_the_one_who_did_it(world: World) -> None:
+    lease = await world.running(await world.ask())
+    at = world.clock()
+    change = transitions.refused_attempt(lease, FINANCE.id, "extend", Refused("not-owner", "it is not yours"), at)
+    lease = await world.move(lease, lambda _: change)
+    world.engine.tell(lease.id, Notice.REFUSED)
+    await world.settled()
+    finance = world.slack.person("finance")
+    (told,) = [visible_text(m) for m in await finance.dms()]
+    assert told == (
+        f"*No effect:* your extend of `{lease.id}`, which was recorded, had no effect\n"
+        "Because: it is not yours\n"
+        f"It came to its turn {local(at, 'Europe/London')}. The lease is active now."
+    )
+    assert [m for m in await world.slack.person("requester").dms() if "No effect" in visible_text(m)] == []
+    assert world.engine.told[-1][2].via == "slack:dm"
+
+
+async def test_a_recorded_act_of_somebody_unknown_reaches_nobody_and_says_so(world: World) -> None:
+    lease = await world.ask()
+    change = transitions.refused_attempt(lease, "operator", "extend", Refused("x", "y"), world.clock())
+    lease = await world.move(lease, lambda _: change)
+    world.engine.tell(lease.id, Notice.REFUSED)
+    await world.settled()
+    delivery = world.engine.told[-1][2]
+    assert (delivery.delivered, delivery.problem) == (False, "operator is no person who could be told")
