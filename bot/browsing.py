@@ -9,7 +9,6 @@ from slack_sdk.models.blocks import ActionsBlock, Block, SectionBlock
 
 from bot import words
 from bot.ask import Ask
-from bot.authority import may_enter
 from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose, markdown
 from bot.blocks.text import cut
@@ -17,6 +16,7 @@ from bot.desk import Desk
 from bot.facts import facts
 from bot.people import People
 from lessor.contracts import Verb
+from lessor.domain.authority import may_enter
 from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
 from lessor.domain.lease import OPEN, Lease

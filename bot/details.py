@@ -7,9 +7,9 @@ from datetime import datetime
 
 from slack_sdk.models.blocks import Block
 
-from bot.authority import may_enter
 from bot.blocks.message import compose, sections
 from bot.facts import facts
+from lessor.domain.authority import may_enter
 from lessor.domain.lease import Lease
 from lessor.domain.people import Person
 from lessor.ports import StoredEvent

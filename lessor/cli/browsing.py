@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lessor.cli import leases
-from lessor.cli.output import pairs, print_json, table, tell
+from lessor.cli.output import Column, pairs, print_json, table, tell
 from lessor.cli.session import DONE, Session
 from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
@@ -17,6 +17,9 @@ from lessor.when import local
 
 if TYPE_CHECKING:
     from lessor.gateway import Gateway
+
+
+EVENT_COLUMNS = (Column("When"), Column("What"), Column("Who"), Column("Details"))
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,13 @@ async def list_leases(session: Session, gateway: Gateway, person: Person, wanted
     found = await gateway.leases(query)
     now = session.now()
     if session.as_json:
-        print_json([leases.facts(lease, now) for lease in found])
+        print_json([leases.facts(lease, now, person) for lease in found])
         return DONE
     if not found:
         tell(False, {}, "No leases." if not mine else "You have no leases; see everybody's with --all.")
         return DONE
-    table("", leases.COLUMNS, (leases.row(lease, now, person.tz) for lease in found))
+    table("", leases.columns(mine), [leases.row(lease, now, person.tz) for lease in found])
+    tell(False, {}, f"Times are on the clock of {person.tz}.")
     if len(found) == wanted.limit:
         tell(False, {}, f"There may be more: lessor list --after {found[-1].id}")
     return DONE
@@ -62,12 +66,12 @@ async def show_lease(session: Session, gateway: Gateway, person: Person, text: s
     eligible = await gateway.eligible(lease)
     now = session.now()
     if session.as_json:
-        shown = leases.facts(lease, now) | {"can_decide": [one.id for one in eligible]}
+        shown = leases.facts(lease, now, person) | {"can_decide": [one.id for one in eligible]}
         print_json(shown | ({"events": [event_facts(one) for one in events]} if with_events else {}))
         return DONE
-    pairs(leases.details(lease, eligible, now, person.tz))
+    pairs(leases.details(lease, eligible, now, person))
     if with_events:
-        table("\nEvents", ("When", "What", "Who", "Details"), (_event_row(one, person.tz) for one in events))
+        table("\nEvents", EVENT_COLUMNS, [_event_row(one, person.tz) for one in events])
     return DONE
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
+from lessor.cli.output import Column
 from lessor.domain.approval import current
-from lessor.domain.lease import Lease
+from lessor.domain.authority import may_enter
+from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.request import spell
 from lessor.when import local
+from lessor.when.clock import clock_time, zone_of
 
 
-def facts(lease: Lease, now: datetime) -> dict[str, Any]:
-    """The stable JSON form of a lease: instants in UTC, amounts as text, `None` for what is unknown or not yet."""
+def facts(lease: Lease, now: datetime, viewer: Person) -> dict[str, Any]:
+    """The stable JSON form of a lease: instants in UTC, amounts as text, `None` for what is unknown or not yet.
+
+    How to get in is `None` as well for a viewer who may not.
+    """
     request, quote, cost = lease.request, lease.quote, lease.cost(now)
     step = current(lease.steps)
     return {
@@ -47,7 +53,10 @@ def facts(lease: Lease, now: datetime) -> dict[str, Any]:
         "decided_at": _iso(lease.decided_at),
         "decided_reason": lease.decided_reason or None,
         "resources": [f"{one.ref} {one.condition.value}" for one in lease.resources],
-        "access": lease.access or None,
+        "tries": lease.capacity.tries if lease.capacity else 0,
+        "tried": list(lease.capacity.tried) if lease.capacity else [],
+        "next_try": _iso(_next_try(lease)),
+        "access": _access(lease, viewer) or None,
         "problem": lease.problem or None,
         "left": list(lease.left),
         "proof": lease.proof or None,
@@ -55,26 +64,39 @@ def facts(lease: Lease, now: datetime) -> dict[str, Any]:
     }
 
 
-COLUMNS = ("ID", "State", "Owner", "Team", "GPUs", "Ends", "Cost", "Purpose")
+def columns(mine: bool) -> tuple[Column, ...]:
+    """The columns of a list; of one's own leases the owner is the first thing that can be left out."""
+    return (
+        Column("ID", whole=True),
+        Column("State"),
+        Column("Owner", whole=True, spare=5 if mine else 0),
+        Column("Team", whole=True, spare=4),
+        Column("GPUs", whole=True, spare=1),
+        Column("Ends", whole=True),
+        Column("Cost", whole=True, spare=2),
+        Column("Purpose", spare=3),
+    )
 
 
 def row(lease: Lease, now: datetime, zone: str) -> tuple[str, ...]:
-    """One line of a list, with times in the reader's zone."""
+    """One line of a list, with times in the reader's zone, and the year only where it is another than now."""
     cost = lease.cost(now)
+    offer = lease.quote.offer if lease.quote else None
     return (
         lease.id,
-        lease.state.value,
+        lease.state.value.replace("-", " "),
         lease.owner,
         lease.request.team,
-        _what(lease),
-        _end(lease, zone),
+        f"{offer.gpu_count} x {offer.gpu_model}" if offer else str(lease.request.need),
+        _short_end(lease, now, zone),
         str(cost) if cost else "unknown",
         lease.request.purpose[:60],
     )
 
 
-def details(lease: Lease, eligible: Iterable[Person], now: datetime, zone: str) -> list[tuple[str, str]]:
-    """Everything about one lease in the order in which people ask for it."""
+def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Person) -> list[tuple[str, str]]:
+    """Everything about one lease that the viewer may see, in the order in which people ask for it."""
+    zone, again = viewer.tz, _next_try(lease)
     request, quote, cost = lease.request, lease.quote, lease.cost(now)
     hourly = quote.offer.hourly if quote else None
     deciders = ", ".join(person.name or person.id for person in eligible)
@@ -94,7 +116,9 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, zone: str) 
         ("Policy", rules),
         ("Can decide", deciders),
         ("Decided", f"{decided}: {lease.decided_reason}" if lease.decided_reason else decided),
-        ("Access", lease.access if not lease.final else ""),
+        ("Tried", _tried(lease)),
+        ("Next try", local(again, zone) if again else ""),
+        ("Access", _access(lease, viewer)),
         ("Resources", ", ".join(f"{one.ref} {one.condition.value}" for one in lease.resources)),
         ("Problem", lease.problem),
         ("Still there", ", ".join(lease.left)),
@@ -114,6 +138,33 @@ def _end(lease: Lease, zone: str) -> str:
     if ends:
         return local(ends, zone)
     return f"{spell(lease.request.duration)} after it is ready" if lease.request.duration else ""
+
+
+def _short_end(lease: Lease, now: datetime, zone: str) -> str:
+    ends = lease.ends_at or lease.request.until
+    if ends is None:
+        return f"{spell(lease.request.duration)} once ready" if lease.request.duration else ""
+    there, today = (at.astimezone(zone_of(zone) or UTC) for at in (ends, now))
+    year = "" if there.year == today.year else f" {there.year}"
+    return f"{there.day} {there:%b}{year} {clock_time(there)}"
+
+
+def _tried(lease: Lease) -> str:
+    if lease.capacity is None or lease.final:
+        return ""
+    times = "once" if lease.capacity.tries == 1 else f"{lease.capacity.tries} times"
+    return f"{times}, without capacity in {', '.join(lease.capacity.tried) or 'any place'}"
+
+
+def _next_try(lease: Lease) -> datetime | None:
+    """When lessor itself goes on with a lease that is stuck."""
+    if lease.state is State.WAITING_FOR_CAPACITY and lease.capacity:
+        return lease.capacity.next_try
+    return lease.next_try if lease.state is State.BLOCKED else None
+
+
+def _access(lease: Lease, viewer: Person) -> str:
+    return lease.access if not lease.final and may_enter(lease, viewer) else ""
 
 
 def _iso(at: datetime | None) -> str | None:

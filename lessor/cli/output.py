@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from lessor.typed import single_spaced
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
     from lessor.domain.errors import FieldError
 
 Facts = Mapping[str, Any]
+_WORD_MOST = 12
+_GAP = 2
+_UNBOUNDED = 10_000
+
+
+class Column(NamedTuple):
+    """A column of a table. A `whole` one is never broken over lines, so that it can be copied.
+
+    Where there is no room, the column with the highest `spare` is left out first; 0 always stays.
+    """
+
+    name: str
+    whole: bool = False
+    spare: int = 0
 
 
 def tell(as_json: bool, facts: Facts, *lines: str) -> None:
@@ -47,17 +63,20 @@ def inert(text: str) -> str:
     return single_spaced(text)
 
 
-def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    """A table that wraps instead of cutting off."""
+def table(title: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """A table that wraps instead of cutting off; columns that can be spared are left out of a narrow terminal."""
     from rich.table import Table
     from rich.text import Text
 
+    console = _console()
+    shown = [[inert(cell) for cell in row] for row in rows]
+    kept = _fitting(columns, shown, console.width)
     made = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    for column in columns:
-        made.add_column(column, overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(inert(cell)) for cell in row))
-    _print(made)
+    for index in kept:
+        made.add_column(columns[index].name, overflow="fold", no_wrap=columns[index].whole)
+    for row in shown:
+        made.add_row(*(Text(row[index]) for index in kept))
+    console.print(made)
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> None:
@@ -71,10 +90,32 @@ def pairs(rows: Iterable[tuple[str, str]]) -> None:
     for name, value in rows:
         if value:
             made.add_row(name, Text(inert(value)))
-    _print(made)
+    _console().print(made)
 
 
-def _print(made: Table) -> None:
+def _console() -> Console:
+    """The terminal's width; where there is none, lines as long as they are, for `grep` and the like."""
     from rich.console import Console
 
-    Console(highlight=False).print(made)
+    bounded = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(highlight=False, width=None if bounded else _UNBOUNDED)
+
+
+def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Indices of the columns that have room side by side."""
+    kept = list(range(len(columns)))
+    least = [_least(column, [row[index] for row in rows]) for index, column in enumerate(columns)]
+    while sum(least[index] + _GAP for index in kept) - _GAP > width:
+        spared = max(kept, key=lambda index: columns[index].spare)
+        if not columns[spared].spare:
+            break
+        kept.remove(spared)
+    return kept
+
+
+def _least(column: Column, cells: Sequence[str]) -> int:
+    """The width below which the column would break in the middle of what is one word to people."""
+    texts = [column.name, *cells]
+    if column.whole:
+        return max(map(len, texts))
+    return min(_WORD_MOST, max(len(word) for text in texts for word in text.split() or [""]))

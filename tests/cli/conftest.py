@@ -99,7 +99,9 @@ class Terminal:
     gateway: FakeGateway
     folder: Path
 
-    def __call__(self, *words: str, answers: str | None = None, actor: str = "U0REQUESTER") -> Result:
+    def __call__(
+        self, *words: str, answers: str | None = None, actor: str = "U0REQUESTER", width: str = "200"
+    ) -> Result:
         session = Session(
             open_gateway=self._open,  # type: ignore[arg-type]
             open_ledger=open_ledger,
@@ -107,7 +109,7 @@ class Terminal:
             interactive=lambda: answers is not None,
         )
         env = {"LESSOR_USER": actor, "LESSOR_CONFIG": str(self.folder / "lessor.yaml")}
-        env |= {"LESSOR_DATABASE_URL": f"sqlite:///{self.folder}/ledger.db", "COLUMNS": "200"}
+        env |= {"LESSOR_DATABASE_URL": f"sqlite:///{self.folder}/ledger.db", "COLUMNS": width}
         return CliRunner().invoke(app, list(words), obj=session, input=answers, env=env)
 
     @asynccontextmanager

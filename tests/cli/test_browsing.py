@@ -1,0 +1,135 @@
+"""`lessor list` and `lessor show`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from typer.testing import Result
+
+from lessor.domain import life
+from lessor.domain.lease import OPEN, Lease, State
+from lessor.ports import LeaseQuery
+from tests.builders import ACCESS, LAUNCHED, LEASE_ID, a_lease
+from tests.cli.conftest import NOW, FakeGateway
+
+Lessor = Callable[..., Result]
+
+
+def test_list_shows_ones_own_open_leases(lessor: Lessor, gateway: FakeGateway) -> None:
+    gateway.leases_ = {LEASE_ID: a_lease()}
+    result = lessor("list")
+    states = tuple(state.value for state in State if state in OPEN)
+    assert gateway.queries == [LeaseQuery(owner_ids=("U0REQUESTER", "requester@example.com"), states=states)]
+    assert LEASE_ID in result.stdout
+    assert result.stdout.splitlines()[1].split("  ")[-3:] == ["27 Nov 18:15", "0.00 USD", "train the ranking model"]
+    assert result.stdout.endswith("\nTimes are on the clock of Europe/Berlin.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        (("--all", "--closed", "--limit", "5", "--after", "7k3qxa2m"), LeaseQuery(after=LEASE_ID, limit=5)),
+        (("--team", "research", "--state", "active"), LeaseQuery(teams=("research",), states=("active",))),
+    ],
+)
+def test_list_filters(lessor: Lessor, gateway: FakeGateway, words: tuple[str, ...], query: LeaseQuery) -> None:
+    assert lessor("list", *words).exit_code == 0
+    assert gateway.queries == [query]
+
+
+def test_an_empty_list_says_so(lessor: Lessor) -> None:
+    assert lessor("list").stdout == "You have no leases; see everybody's with --all.\n"
+    assert lessor("list", "--json").stdout == "[]\n"
+
+
+def test_an_unknown_state_is_refused_with_those_there_are(lessor: Lessor) -> None:
+    result = lessor("list", "--state", "running")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("lessor: 'running' is no state; there are: requested, awaiting-approval, ")
+
+
+def test_show_as_json_and_in_words(lessor: Lessor, gateway: FakeGateway) -> None:
+    purpose = "train <!channel> \x1b[31mred [bold]x[/bold]"
+    lease = a_lease(State.AWAITING_APPROVAL)
+    gateway.leases_ = {LEASE_ID: replace(lease, request=replace(lease.request, purpose=purpose))}
+    shown = json.loads(lessor("show", LEASE_ID, "--json", "--events").stdout)
+    assert (shown["id"], shown["state"], shown["can_decide"]) == (LEASE_ID, "awaiting-approval", ["U0MANAGER"])
+    assert (shown["hourly"], shown["gpus"], shown["ends_at"]) == ("98.32", 8, None)
+    assert shown["events"][0]["type"] == "approved"
+    text = lessor("show", "7K3QXA2M", "--events").stdout
+    assert "train <!channel> [31mred [bold]x[/bold]" in text
+    assert "\x1b" not in text
+
+
+def test_an_id_that_is_none_and_a_lease_that_is_not_there(lessor: Lessor) -> None:
+    wrong = lessor("show", "what")
+    assert (wrong.exit_code, wrong.stderr) == (
+        1,
+        "lessor: 'what' is no lease id; it looks like gpu-7k3qxa2m, see `lessor list`\n",
+    )
+    missing = lessor("show", LEASE_ID, "--json")
+    assert (missing.exit_code, json.loads(missing.stdout)) == (
+        1,
+        {"ok": False, "code": "not-found", "message": f"there is no lease {LEASE_ID}", "errors": []},
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "columns"), [((), "ID State Team GPUs Ends Cost Purpose"), (("--all",), "ID State Owner GPUs Ends Cost")]
+)
+def test_a_narrow_list_breaks_no_id_and_leaves_out_what_matters_least(
+    lessor: Lessor, gateway: FakeGateway, words: tuple[str, ...], columns: str
+) -> None:
+    gateway.leases_ = {"gpu-aaaaaaa2": replace(waiting(), id="gpu-aaaaaaa2"), LEASE_ID: a_lease()}
+    told = lessor("list", *words, width="80").stdout.splitlines()
+    assert told[0].split() == columns.split()
+    assert max(map(len, told)) <= 80
+    for whole in ("gpu-aaaaaaa2", LEASE_ID, "8 x A100-80GB", "8 h once ready", "27 Nov 18:15"):
+        assert [line for line in told if whole in line]
+
+
+def test_a_list_for_another_year_says_so(lessor: Lessor, gateway: FakeGateway) -> None:
+    gateway.leases_ = {LEASE_ID: replace(a_lease(), ends_at=NOW + timedelta(days=365))}
+    assert "  3 Jun 2027 15:11  " in lessor("list").stdout
+
+
+def test_a_lease_that_waits_for_capacity_shows_what_was_tried_and_when_it_goes_on(
+    lessor: Lessor, gateway: FakeGateway
+) -> None:
+    gateway.leases_ = {LEASE_ID: waiting()}
+    shown = json.loads(lessor("show", LEASE_ID, "--json").stdout)
+    assert (shown["tries"], shown["tried"], shown["next_try"]) == (
+        1,
+        ["us-east-1a", "us-east-1b"],
+        "2026-11-27T10:12:00+00:00",
+    )
+    told = [" ".join(line.split()) for line in lessor("show", LEASE_ID).stdout.splitlines()]
+    assert "Tried once, without capacity in us-east-1a, us-east-1b" in told
+    assert "Next try Friday 27 November 2026 11:12 CET" in told
+
+
+@pytest.mark.parametrize("actor", ["U0REQUESTER", "U0MANAGER", "U0ADMIN"])
+def test_who_may_act_on_a_lease_is_told_how_to_get_in(lessor: Lessor, gateway: FakeGateway, actor: str) -> None:
+    gateway.leases_ = {LEASE_ID: of_research()}
+    assert ACCESS in lessor("show", LEASE_ID, actor=actor).stdout
+    assert json.loads(lessor("show", LEASE_ID, "--json", actor=actor).stdout)["access"] == ACCESS
+
+
+def test_nobody_else_is_told_how_to_get_in(lessor: Lessor, gateway: FakeGateway) -> None:
+    gateway.leases_ = {LEASE_ID: of_research()}
+    for words in (("show", LEASE_ID), ("show", LEASE_ID, "--json"), ("list", "--all", "--json")):
+        told = lessor(*words, actor="U0FINANCE")
+        assert (told.exit_code, ACCESS in told.stdout) == (0, False)
+
+
+def of_research() -> Lease:
+    lease = a_lease()
+    return replace(lease, request=replace(lease.request, team="research"))
+
+
+def waiting() -> Lease:
+    return life.wait_for_capacity(a_lease(State.PROVISIONING), ("us-east-1a", "us-east-1b"), LAUNCHED).lease
