@@ -11,7 +11,7 @@ from temporalio import activity
 from activities.beating import beating
 from activities.errors import as_application_errors
 from activities.leases import lease_of
-from lessor.contracts import Delivery, LeaseRef, NotifyInput
+from lessor.contracts import Delivery, LeaseRef, NotifyInput, PageInput
 from lessor.ports import LeaseBook, Notifier
 
 
@@ -30,3 +30,10 @@ class MessageActivities:
             async with beating():
                 lease = await asyncio.to_thread(lease_of, self._book, LeaseRef(wanted.lease_id, wanted.revision))
                 return await self._notifier.notify(lease, wanted.notice, wanted.before, self._clock())
+
+    @activity.defn
+    async def page(self, wanted: PageInput) -> Delivery:
+        """Page the administrators; says whether somebody was reached."""
+        with as_application_errors():
+            async with beating():
+                return await self._notifier.page(wanted, self._clock())

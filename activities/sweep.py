@@ -65,6 +65,7 @@ class SweepActivities:
             left_over=over,
             missing=tuple(seen.missing.items()),
             problem="; ".join(p for p in (seen.brake, _trouble(told)) if p),
+            brake=seen.brake,
         )
 
     @activity.defn
@@ -80,7 +81,8 @@ class SweepActivities:
         async with beating():
             leases = await asyncio.to_thread(self._ripe)
             looks = await _each(leases, lambda lease: self._runs.ended(lease.id))
-            ended = {lease.id: end for lease, end in looks if isinstance(end, Ended)}
+            seen = {lease.id: end for lease, end in looks if isinstance(end, Ended)}
+            ended = await asyncio.to_thread(self._still_open, seen)
             unexplained = sum(not end.on_purpose for end in ended.values())
             brake = sweep.braked(unexplained, len(leases), "have no workflow and nobody ended it")
             chosen = {i: end.why for i, end in ended.items() if end.on_purpose or not brake}
@@ -88,7 +90,10 @@ class SweepActivities:
             done = await _each(chosen.items(), lambda pair: self._resume(*pair))
         problems = (brake, _trouble(looks), _trouble(done))
         resumed = tuple(i for (i, _), answer in done if answer is True)
-        return RunsReport(len(leases), resumed[:NAMED], "; ".join(p for p in problems if p))
+        failed = {i for (i, _), answer in done if isinstance(answer, BaseException)}
+        stranded = tuple(i for i in ended if i in failed or i not in chosen)
+        words = "; ".join(p for p in problems if p)
+        return RunsReport(len(leases), resumed[:NAMED], words, stranded[:NAMED], brake)
 
     def _of_place(self, place: Place) -> list[Lease]:
         """Open leases that may have something in the place."""
@@ -98,6 +103,11 @@ class SweepActivities:
     def _ripe(self) -> list[Lease]:
         now = self._clock()
         return [lease for lease in self._open() if sweep.ripe(lease, now)]
+
+    def _still_open(self, ended: Mapping[str, Ended]) -> dict[str, Ended]:
+        """Those whose lease is open still: one that closed between the two looks has rightly no workflow (law 2)."""
+        now = {lease_id: self._ledger.lease(lease_id) for lease_id in ended}
+        return {i: end for i, end in ended.items() if (lease := now[i]) is not None and not lease.final}
 
     def _open(self) -> Iterable[Lease]:
         after = ""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from lessor.contracts import Delivery, Notice
+from lessor.contracts import Delivery, Notice, PageInput
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.quote import Offer, Quote
@@ -76,3 +76,6 @@ class InstantNotifier:
 
     async def notify(self, lease: Lease, notice: Notice, before: timedelta, now: datetime) -> Delivery:
         return Delivery(True, "slack:dm")
+
+    async def page(self, wanted: PageInput, now: datetime) -> Delivery:
+        return Delivery(True, "slack:channel")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 import structlog
 from slack_sdk.errors import SlackApiError
@@ -39,6 +40,16 @@ class Recipient:
         return "slack:dm" if self.person else "slack:channel"
 
 
+class Topic(Protocol):
+    """What a message is about: a lease, or another occasion. It can have been posted since `requested_at`."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def requested_at(self) -> datetime: ...
+
+
 Write = Callable[[Recipient], Message]
 """Builds a message for one recipient, in their zone."""
 
@@ -70,32 +81,32 @@ class Reach:
             problems.append(problem)
         return Delivery(False, problem="; ".join(problems) or "nobody is configured who could be told")
 
-    async def admins(self, lease: Lease, occasion: str, write: Write, now: datetime) -> Delivery:
+    async def admins(self, topic: Topic, occasion: str, write: Write, now: datetime) -> Delivery:
         """The administrators' channel, or each administrator where it cannot be used."""
         channel = Recipient(self._settings.admins_channel)
-        problem = await self.tell(lease, f"{lease.id}/{occasion}/{channel.name}", channel, write, now)
+        problem = await self.tell(topic, f"{topic.id}/{occasion}/{channel.name}", channel, write, now)
         if not problem:
             return Delivery(True, channel.via)
         people = [Recipient(p.id, p) for p in await self._directory.members(self._settings.admins) if p.active]
-        told = [(r, await self.tell(lease, f"{lease.id}/{occasion}/{r.name}", r, write, now)) for r in people]
+        told = [(r, await self.tell(topic, f"{topic.id}/{occasion}/{r.name}", r, write, now)) for r in people]
         problems = [problem, *(trouble for _, trouble in told if trouble)]
         return Delivery(any(not trouble for _, trouble in told), "slack:dm", "; ".join(problems))
 
-    async def tell(self, lease: Lease, key: str, recipient: Recipient, write: Write, now: datetime) -> str:
+    async def tell(self, topic: Topic, key: str, recipient: Recipient, write: Write, now: datetime) -> str:
         """Post or update one message; empty, or why this recipient can never be reached."""
         if recipient.person and not recipient.person.active:
             return f"{recipient.name} is deactivated"
         try:
             channel = await self._channel(recipient)
-            await self._postman.deliver(key, lease.id, channel, write(recipient), lease.requested_at)
+            await self._postman.deliver(key, topic.id, channel, write(recipient), topic.requested_at)
         except UnknownChannelError:
-            return await self._unusable(lease, recipient, recipient.name, "channel_not_found", now)
+            return await self._unusable(topic, recipient, recipient.name, "channel_not_found", now)
         except SlackApiError as error:
             word = slack_errors.code(error)
             if recipient.person and word in slack_errors.PERSON_PROBLEMS:
                 return f"{recipient.name}: {word}"
             if not recipient.person and word in slack_errors.CHANNEL_PROBLEMS:
-                return await self._unusable(lease, recipient, channel, word, now)
+                return await self._unusable(topic, recipient, channel, word, now)
             raise
         return ""
 
@@ -121,7 +132,7 @@ class Reach:
         for person in await self._directory.members(self._settings.admins):
             yield Recipient(person.id, person)
 
-    async def _unusable(self, lease: Lease, recipient: Recipient, channel: str, word: str, now: datetime) -> str:
+    async def _unusable(self, topic: Topic, recipient: Recipient, channel: str, word: str, now: datetime) -> str:
         """Tell administrators once a day what is wrong with a channel and what to do; gives the problem in words."""
         log.warning("slack channel unusable", channel=channel, name=recipient.name, error=word)
         remedy = slack_errors.CHANNEL_PROBLEMS[word]
@@ -134,7 +145,7 @@ class Reach:
         for place in places:
             try:
                 where = await self._channel(place)
-                await self._postman.deliver(f"{key}/{place.name}", lease.id, where, message, lease.requested_at)
+                await self._postman.deliver(f"{key}/{place.name}", topic.id, where, message, topic.requested_at)
             except (SlackApiError, UnknownChannelError) as error:
                 log.warning("administrators untold of an unusable channel", channel=channel, error=str(error))
         return f"{recipient.name}: {word}"

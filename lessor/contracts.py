@@ -220,6 +220,26 @@ class Delivery:
     problem: str = ""
 
 
+class Alarm(StrEnum):
+    """What administrators are paged about that is not the matter of one lease."""
+
+    BRAKE = "brake"
+    UNREAD = "unread"
+    NO_WORKFLOW = "no-workflow"
+
+
+@dataclass(frozen=True)
+class PageInput:
+    """Page the administrators: one message for each alarm, subject and day in UTC, however often it is asked for.
+
+    `subject` is a place or ids of leases, `problem` says in words for people what was seen and what was done.
+    """
+
+    alarm: Alarm
+    subject: str
+    problem: str
+
+
 @dataclass(frozen=True)
 class SweepInput:
     """The places to read."""
@@ -241,6 +261,7 @@ class PlaceReport:
 
     `complete` is false when anything was unread; then nothing was compared, and `missing` is as it was before.
     `told` are leases that were told; `left_over` are leases on record as over of which something is still there.
+    `brake` says why absences were ignored; `unread` counts the readings in a row, up to this one, that were incomplete.
     """
 
     place: Place
@@ -251,6 +272,8 @@ class PlaceReport:
     left_over: tuple[str, ...] = ()
     missing: tuple[tuple[str, int], ...] = ()
     problem: str = ""
+    brake: str = ""
+    unread: int = 0
 
 
 @dataclass(frozen=True)
@@ -262,16 +285,25 @@ class SweepRuns:
 
 @dataclass(frozen=True)
 class RunsReport:
-    """How many open leases were looked at, which are taken down by a new workflow now, and what went wrong."""
+    """How many open leases were looked at, which are taken down by a new workflow now, and what went wrong.
+
+    `stranded` are open leases that have no workflow still; `brake` says why they were left alone, if that is why.
+    """
 
     leases: int = 0
     resumed: tuple[str, ...] = ()
     problem: str = ""
+    stranded: tuple[str, ...] = ()
+    brake: str = ""
 
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """The result of one sweep; the schedule hands it to the next one, which goes on counting from it."""
+    """The result of one sweep; the schedule hands it to the next one, which goes on counting from it.
+
+    `unheard` are pages that reached nobody; the next sweep tries them again (law 7).
+    """
 
     places: tuple[PlaceReport, ...] = ()
     runs: RunsReport = RunsReport()
+    unheard: tuple[PageInput, ...] = ()

@@ -276,6 +276,9 @@ class Gateway:
         if lease.final:
             by, at = lease.decided_by, lease.decided_at or lease.closed_at
             return Answer(False, "wrong-state", f"{lease.id} is {describe(lease)}", lease.id, lease.state.value, by, at)
-        message = f"{lease.id} has no running workflow although it is {describe(lease)}; an administrator was told"
+        message = (
+            f"{lease.id} has no running workflow although it is {describe(lease)}; nothing was changed. "
+            "The regular look over all leases takes it up and tells the administrators"
+        )
         log.error("workflow-missing", lease_id=lease.id, state=lease.state.value, verb=act.verb.value)
         return Answer(False, "no-workflow", message, lease.id, lease.state.value)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from lessor.contracts import Delivery, Notice, Observed
+from lessor.contracts import Delivery, Notice, Observed, PageInput
 from lessor.domain.lease import Event, Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person, Team
@@ -176,6 +176,10 @@ class Notifier(Protocol):
 
     async def notify(self, lease: Lease, notice: Notice, before: timedelta, now: datetime) -> Delivery:
         """Reach somebody: owner, then delegate, team lead, team channel, admins (law 7). Redraws standing cards."""
+        ...
+
+    async def page(self, wanted: PageInput, now: datetime) -> Delivery:
+        """Reach the administrators about what is not one lease's matter; once for each alarm, subject and day."""
         ...
 
 

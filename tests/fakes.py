@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from lessor.contracts import Delivery, Notice
+from lessor.contracts import Delivery, Notice, PageInput
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person
@@ -146,9 +146,12 @@ class FakeCloud:
 
 @dataclass
 class FakeNotifier:
-    """Remembers what was told. `silent` holds how many of the next messages of a kind reach nobody."""
+    """Remembers what was told. `silent` holds how many of the next messages of a kind reach nobody, `deaf` how many of
+    the next pages."""
 
     told: list[tuple[str, Notice, int]] = field(default_factory=list)
+    paged: list[PageInput] = field(default_factory=list)
+    deaf: int = 0
     silent: dict[Notice, int] = field(default_factory=lambda: defaultdict(int))
     fail: dict[Notice, list[Exception]] = field(default_factory=lambda: defaultdict(list))
 
@@ -160,6 +163,13 @@ class FakeNotifier:
             return Delivery(False, problem="nobody could be reached")
         self.told.append((lease.id, notice, lease.revision))
         return Delivery(True, "slack:dm")
+
+    async def page(self, wanted: PageInput, now: datetime) -> Delivery:
+        if self.deaf:
+            self.deaf -= 1
+            return Delivery(False, problem="nobody could be reached")
+        self.paged.append(wanted)
+        return Delivery(True, "slack:channel")
 
     def kinds(self, lease_id: str) -> list[str]:
         return [notice.value for told, notice, _ in self.told if told == lease_id]

@@ -19,6 +19,7 @@ with workflow.unsafe.imports_passed_through():
         LeaseRef,
         MoveEnd,
         NotifyInput,
+        PageInput,
         PlaceReport,
         RecordInput,
         RunsReport,
@@ -184,6 +185,19 @@ async def notify(wanted: NotifyInput) -> Delivery:
         heartbeat_timeout=HEARTBEAT,
         retry_policy=retries.RETRY_MESSAGE,
         summary=f"tell people: {wanted.notice.value}",
+    )
+
+
+async def page(wanted: PageInput) -> Delivery:
+    return await workflow.execute_activity_method(
+        MessageActivities.page,
+        wanted,
+        task_queue=contracts.QUEUE_SLACK,
+        start_to_close_timeout=timedelta(minutes=2),
+        schedule_to_close_timeout=SWEEP_LIMIT,
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=retries.RETRY_MESSAGE,
+        summary=f"page administrators: {wanted.alarm.value}",
     )
 
 

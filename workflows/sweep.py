@@ -5,6 +5,8 @@ schedule hands to the next run: counted exactly once however often an activity i
 """
 
 import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
 
 from temporalio import workflow
 from temporalio.exceptions import FailureError
@@ -13,8 +15,21 @@ from workflows import calls
 
 with workflow.unsafe.imports_passed_through():
     from lessor import contracts
-    from lessor.contracts import PlaceReport, RunsReport, SweepInput, SweepOutcome, SweepPlace, SweepRuns
+    from lessor.contracts import (
+        Alarm,
+        PageInput,
+        PlaceReport,
+        RunsReport,
+        SweepInput,
+        SweepOutcome,
+        SweepPlace,
+        SweepRuns,
+    )
+    from lessor.domain import sweep
     from lessor.domain.request import Place
+
+MOST_PAGES = 50
+"""How many pages one sweep sends, and hands on when nobody heard them; the log has them all."""
 
 
 @workflow.defn(name=contracts.SWEEP_WORKFLOW)
@@ -24,24 +39,24 @@ class SweepWorkflow:
     @workflow.run
     async def run(self, start: SweepInput) -> SweepOutcome:
         before = workflow.get_last_completion_result(SweepOutcome) if workflow.has_last_completion_result() else None
-        counted = {report.place: report.missing for report in before.places} if before else {}
-        wanted = [SweepPlace(place, counted.get(place, ())) for place in start.places]
-        reports = tuple(await asyncio.gather(*(_read(one) for one in wanted)))
+        earlier = {report.place: report for report in before.places} if before else {}
+        reports = tuple(await asyncio.gather(*(_read(place, earlier.get(place)) for place in start.places)))
         left_over = tuple(lease_id for report in reports for lease_id in report.left_over)
         outcome = SweepOutcome(reports, await _resume(SweepRuns(left_over)))
         await asyncio.gather(*(_attribute(report.place) for report in reports if report.complete))
         workflow.set_current_details(_details(outcome))
-        return outcome
+        return replace(outcome, unheard=await _page((*(before.unheard if before else ()), *_pages(outcome))))
 
 
-async def _read(wanted: SweepPlace) -> PlaceReport:
+async def _read(place: Place, before: PlaceReport | None) -> PlaceReport:
+    wanted = SweepPlace(place, before.missing if before else ())
     try:
         report = await calls.read_place(wanted)
     except FailureError as error:
-        report = PlaceReport(wanted.place, False, missing=wanted.missing, problem=calls.reason(error))
+        report = PlaceReport(place, False, missing=wanted.missing, problem=calls.reason(error))
     if report.problem:
-        workflow.logger.warning("sweep of %s: %s", wanted.place, report.problem)
-    return report
+        workflow.logger.warning("sweep of %s: %s", place, report.problem)
+    return report if report.complete else replace(report, unread=1 + (before.unread if before else 0))
 
 
 async def _resume(wanted: SweepRuns) -> RunsReport:
@@ -59,6 +74,42 @@ async def _attribute(place: Place) -> None:
         await calls.attribute(place)
     except FailureError as error:
         workflow.logger.warning("nothing was attributed in %s: %s", place, calls.reason(error))
+
+
+def _pages(outcome: SweepOutcome) -> Iterable[PageInput]:
+    """What administrators have to hear of (law 5): the brake, places that nobody watches, leases that nobody ends."""
+    for report in outcome.places:
+        if report.brake:
+            yield PageInput(Alarm.BRAKE, str(report.place), report.brake)
+        if report.unread >= sweep.UNREAD:
+            yield PageInput(Alarm.UNREAD, str(report.place), report.problem)
+    runs = outcome.runs
+    if runs.brake:
+        yield PageInput(Alarm.BRAKE, "workflows", runs.brake)
+    over = {lease_id for report in outcome.places for lease_id in report.left_over}
+    resumed = [lease_id for lease_id in runs.resumed if lease_id not in over]
+    if resumed:
+        yield PageInput(Alarm.NO_WORKFLOW, ", ".join(resumed), "a new workflow takes down what they have left")
+    if runs.stranded:
+        yield PageInput(Alarm.NO_WORKFLOW, ", ".join(runs.stranded), f"nothing was done about them: {runs.problem}")
+
+
+async def _page(wanted: Iterable[PageInput]) -> tuple[PageInput, ...]:
+    """Send each once; those that nobody has heard."""
+    pages = tuple({(page.alarm, page.subject): page for page in wanted}.values())[:MOST_PAGES]
+    heard = await asyncio.gather(*(_heard(page) for page in pages))
+    return tuple(page for page, reached in zip(pages, heard, strict=True) if not reached)
+
+
+async def _heard(wanted: PageInput) -> bool:
+    try:
+        delivery = await calls.page(wanted)
+    except FailureError as error:
+        workflow.logger.error("administrators unreached about %s: %s", wanted.subject, calls.reason(error))
+        return False
+    if not delivery.delivered:
+        workflow.logger.error("administrators unreached about %s: %s", wanted.subject, delivery.problem)
+    return delivery.delivered
 
 
 def _details(outcome: SweepOutcome) -> str:

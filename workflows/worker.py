@@ -114,6 +114,6 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
             sweep.read_place,
             sweep.attribute,
         ],
-        "slack": [message.notify],
+        "slack": [message.notify, message.page],
     }
     return by_queue[name]

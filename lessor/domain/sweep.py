@@ -22,6 +22,9 @@ SOONEST, LATEST = timedelta(seconds=10), timedelta(hours=1)
 READINGS = 3
 """Complete readings in a row that must miss a machine before its absence is believed (case C08)."""
 
+UNREAD = 3
+"""Incomplete readings in a row after which administrators are paged: the place is not watched any more (law 5)."""
+
 BRAKE_SHARE = 0.5
 BRAKE_LEAST = 5
 """More than this share of at least so many leases at once looks like our own mistake, not like theirs (law 5)."""

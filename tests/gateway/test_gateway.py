@@ -168,6 +168,17 @@ def test_an_equal_lease_in_use_counts_for_a_minute_only() -> None:
     assert lookalike.lookalikes(wish(need=replace(wish().need, count=2)), REQUESTER, [lease], [], soon) == ()
 
 
+async def test_a_click_on_a_lease_without_a_workflow_says_who_takes_it_up(desk: Desk) -> None:
+    lease = a_lease(State.ACTIVE)
+    desk.ledger.record(lease, AN_EVENT)
+    answer = await desk.gateway.act(lease.id, Act("click", Verb.RELEASE, REQUESTER.id))
+    assert (answer.ok, answer.code, answer.state) == (False, "no-workflow", "active")
+    assert answer.message == (
+        f"{lease.id} has no running workflow although it is active; nothing was changed. "
+        "The regular look over all leases takes it up and tells the administrators"
+    )
+
+
 async def test_a_click_on_a_lease_that_is_over_is_told_how_it_ended(desk: Desk) -> None:
     denied = a_lease(State.DENIED)
     desk.ledger.record(denied, AN_EVENT)
