@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from temporalio import activity
 
 from activities.errors import as_application_errors
 from activities.leases import lease_of
-from lessor.contracts import Assessment, LeaseRef
+from lessor.contracts import Assessment, LeaseRef, MoveEnd
 from lessor.domain import approval
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Lease
@@ -57,9 +58,22 @@ class AssessmentActivities:
             steps = await self._staff(decision, owner) if decision.outcome is Outcome.REQUIRE else ()
             return Assessment(quote, decision, steps, owner)
 
+    @activity.defn
+    async def weigh(self, wanted: MoveEnd) -> Decision:
+        """What the policy says of a lease that ran until `wanted.ends`: its whole length, at the price it has."""
+        with as_application_errors():
+            lease = await asyncio.to_thread(lease_of, self._ledger, LeaseRef(wanted.lease_id, 0))
+            if lease.quote is None or lease.ready_at is None:
+                raise Refused("wrong-state", f"{lease.id} is not in use yet")
+            owner = await self._directory.person(lease.owner) or Person(lease.owner, lease.owner_ids, active=False)
+            longer = replace(lease.request, until=None, duration=wanted.ends - lease.ready_at)
+            return await asyncio.to_thread(
+                self._decide, replace(lease, request=longer), lease.quote, owner, self._clock()
+            )
+
     def _decide(self, lease: Lease, quote: Quote, owner: Person, now: datetime) -> Decision:
         team = self._directory.team(lease.request.team)
-        held = self._ledger.held(lease.request.team)
+        held = [r for r in self._ledger.held(lease.request.team) if r.lease_id != lease.id]
         room = headroom(team.quotas if team else (), held, lease.request.team, quote.offer.gpu_model)
         return self._judge(lease.request, quote, owner, room, now)
 

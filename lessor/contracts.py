@@ -198,6 +198,8 @@ class Notice(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     BLOCKED = "blocked"
+    STOP_FAILED = "stop-failed"
+    REFUSED = "refused"
     CLOSED = "closed"
 
 

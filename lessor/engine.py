@@ -116,7 +116,7 @@ class TemporalEngine:
                 return None
             raise _unreachable(error) from error
         log.info("act-recorded", lease_id=lease_id, verb=act.verb.value)
-        message = f"{lease_id}: your {act.verb.value} is recorded and takes effect as soon as a worker is free"
+        message = f"{lease_id}: recorded; it takes effect as soon as a worker is free, and you are told if it cannot"
         return Answer(True, "recorded", message, lease_id, "", act.by, recorded_only=True)
 
     async def _same_or_taken(self, submission: Submission) -> bool:

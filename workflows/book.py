@@ -88,6 +88,10 @@ class Courier:
             self._queue = deque(w for w in self._queue if w.notice is not notice)
             self._queue.append(NotifyInput(lease.id, notice, lease.revision))
 
+    def refuse(self) -> None:
+        """Queue the answer to somebody whose act was recorded and had no effect: nobody waits for it any more."""
+        self._queue.append(NotifyInput(self._book.lease.id, Notice.REFUSED, self._book.lease.revision))
+
     async def run(self, finished: Callable[[], bool]) -> None:
         """Deliver until `finished` and nothing is waiting. What cannot be delivered is on record and given up."""
         while True:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from temporalio import workflow
-from temporalio.exceptions import FailureError
+from temporalio.exceptions import ActivityError, FailureError, TimeoutError
 from temporalio.workflow import ActivityCancellationType, ActivityHandle
 
 with workflow.unsafe.imports_passed_through():
@@ -28,6 +28,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from lessor.domain.lease import Event, Lease
     from lessor.domain.people import Person
+    from lessor.domain.policy import Decision
     from lessor.domain.provisioning import Provisioned
     from lessor.domain.quota import Reservation
     from lessor.domain.request import Place
@@ -84,6 +85,17 @@ async def identify(any_id: str) -> Person:
         start_to_close_timeout=LEDGER_TIMEOUT,
         retry_policy=retries.RETRY_FAST,
         summary="who is this",
+    )
+
+
+async def weigh(lease: Lease, until: datetime) -> Decision:
+    """What the policy says of the lease if it ran until then."""
+    return await workflow.execute_local_activity_method(
+        AssessmentActivities.weigh,
+        MoveEnd(lease.id, until),
+        start_to_close_timeout=LEDGER_TIMEOUT,
+        retry_policy=retries.RETRY_FAST,
+        summary=f"does the policy allow until {until:%Y-%m-%d %H:%M} UTC",
     )
 
 
@@ -240,15 +252,17 @@ async def resume_lost(wanted: SweepRuns) -> RunsReport:
 
 
 def reason(error: FailureError) -> str:
-    """What a person reads of a failed activity: the innermost message, without types.
+    """What a person reads of a failed activity: our own words, not those of the vendor's error behind them.
 
-    A local activity's failure comes bare, a remote one's as the cause of an `ActivityError`.
+    A local activity's failure comes bare, a remote one's as the cause of an `ActivityError`. A time-out says what the
+    last attempt died of, where that is known.
     """
-    cause: BaseException = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
-    message = cause.message if isinstance(cause, FailureError) else str(cause)
-    return message[:1_000]
+    told: BaseException = error.cause if isinstance(error, ActivityError) and error.cause else error
+    if isinstance(told, TimeoutError):
+        last = told.cause
+        why = f"; the last problem was: {last.message}" if isinstance(last, FailureError) else ""
+        return f"it did not succeed in time{why}"[:1_000]
+    return (told.message if isinstance(told, FailureError) else str(told))[:1_000]
 
 
 def _ref(lease: Lease) -> LeaseRef:

@@ -10,9 +10,12 @@ from workflows.book import Book, Courier
 from workflows.life import Life
 
 with workflow.unsafe.imports_passed_through():
+    from datetime import datetime
+
     from lessor import contracts, retries
     from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, Observed, Verb
     from lessor.domain import life, transitions
+    from lessor.domain.authority import require_covered
     from lessor.domain.errors import Refused
     from lessor.domain.lease import Change, Lease, State
     from lessor.domain.people import Person
@@ -66,8 +69,11 @@ class LeaseWorkflow:
     @workflow.signal(name=contracts.SIGNAL_ACT)
     async def act_recorded(self, act: Act) -> None:
         """The durable fallback: an act that no worker could answer in time, or that was sent twice."""
-        if not malformed(act):
-            await self._act(act)
+        if malformed(act):
+            return
+        answer = await self._act(act)
+        if not answer.ok:
+            self._courier.refuse()
 
     @workflow.signal(name=contracts.SIGNAL_OBSERVED)
     def observed(self, seen: Observed) -> None:
@@ -142,6 +148,8 @@ class LeaseWorkflow:
             change = transition(self._book.lease, act, person, now)
             if change.lease.state is State.APPROVED:
                 change = await self._reserved(act, person)
+            elif act.until is not None:
+                change = await self._weighed(act, act.until, person)
         except Refused as refusal:
             self._book.apply(transitions.refused_attempt(self._book.lease, act.by, act.verb.value, refusal, now))
             return refused(self._book.lease, act, refusal, now)
@@ -159,6 +167,15 @@ class LeaseWorkflow:
         except Refused:
             await calls.give_back(self._book.lease)
             raise
+
+    async def _weighed(self, act: Act, until: datetime, person: Person) -> Change:
+        """A later end once the policy allows it, or those whom it would ask have approved the lease."""
+        try:
+            decision = await calls.weigh(self._book.lease, until)
+        except FailureError as error:
+            raise Refused("policy", calls.reason(error)) from error
+        require_covered(self._book.lease, decision, person)
+        return transition(self._book.lease, act, person, workflow.now())
 
     def _assessed(self) -> bool:
         """An approval that arrives before the price and policy are known waits for them, and counts (B09)."""

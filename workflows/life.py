@@ -62,7 +62,8 @@ class Life(Rhythm):
             found = await calls.assess(self.lease)
         except FailureError as error:
             if self.lease.state is State.REQUESTED:
-                self._book.apply(transitions.deny_by_policy(self.lease, calls.reason(error), workflow.now()))
+                why = f"the request could not be judged, nothing was created: {calls.reason(error)}"
+                self._book.apply(transitions.deny_by_policy(self.lease, why, workflow.now()))
             return
         if self.lease.state is not State.REQUESTED:
             return

@@ -24,7 +24,7 @@ _NOTICES = {
     "failed": Notice.FAILED,
     "cancelled": Notice.CANCELLED,
     "terminated": Notice.CANCELLED,
-    "stop-failed": Notice.BLOCKED,
+    "stop-failed": Notice.STOP_FAILED,
     "blocked": Notice.BLOCKED,
     "closed": Notice.CLOSED,
 }

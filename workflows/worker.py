@@ -50,6 +50,9 @@ A lease's own modules are among them, since each cached lease would hold some 10
 workflow itself is not.
 """
 
+WORKFLOWS = (LeaseWorkflow, SweepWorkflow)
+"""All of ours; replays of stored histories use the same, in the same sandbox."""
+
 
 @dataclass(frozen=True)
 class Activities:
@@ -78,19 +81,22 @@ def build_workers(
     return [_worker(client, name, activities, threads, max_cached_workflows) for name in names]
 
 
+def workflow_runner() -> SandboxedWorkflowRunner:
+    """The sandbox in which our workflows run, in production and when a stored history is replayed."""
+    return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
+
+
 def _worker(
     client: Client, name: str, activities: Activities, threads: ThreadPoolExecutor, max_cached_workflows: int
 ) -> Worker:
     return Worker(
         client,
         task_queue=QUEUES[name],
-        workflows=[LeaseWorkflow, SweepWorkflow] if name == "lessor" else [],
+        workflows=WORKFLOWS if name == "lessor" else [],
         activities=_activities_of(name, activities),
         activity_executor=threads,
         interceptors=[SizeLimit()],
-        workflow_runner=SandboxedWorkflowRunner(
-            restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
-        ),
+        workflow_runner=workflow_runner(),
         max_cached_workflows=max_cached_workflows if name == "lessor" else 0,
         max_concurrent_activities=CONCURRENCY,
         max_concurrent_local_activities=CONCURRENCY,
@@ -102,7 +108,14 @@ def _worker(
 def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]:
     record, work, message, sweep = found.record, found.provisioning, found.messages, found.sweep
     by_queue: dict[str, list[Callable[..., Any]]] = {
-        "lessor": [record.record, record.reserve, record.give_back, record.identify, sweep.resume_lost],
+        "lessor": [
+            record.record,
+            record.reserve,
+            record.give_back,
+            record.identify,
+            found.assessment.weigh,
+            sweep.resume_lost,
+        ],
         "aws": [
             found.assessment.assess,
             work.provision,

@@ -63,7 +63,7 @@ def _staffed(
     if not people:
         raise Refused(
             "nobody-can-decide",
-            f"nobody but the requester could decide step '{spec.name}'; the request was kept, "
+            f"nobody but the requester could decide step '{spec.name}'; nothing was created, "
             "ask an administrator to add an approver in lessor.yaml",
         )
     return Step(spec.name, widened, min(quorum, len(people)), escalated=", ".join(fallback))

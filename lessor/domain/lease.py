@@ -100,6 +100,16 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """The last act that was not allowed: who tried what, and why it had no effect."""
+
+    by: str
+    verb: str
+    why: str
+    at: datetime
+
+
+@dataclass(frozen=True)
 class Capacity:
     """A try to provision that found no capacity: what was tried and how often."""
 
@@ -155,6 +165,7 @@ class Lease:
     next_try: datetime | None = None
     outcome: State = State.CLOSED
     cancelled_by: str = ""
+    refusal: Refusal | None = None
     revision: int = 0
 
     @property

@@ -184,7 +184,8 @@ def stopped(lease: Lease, stopped_at: datetime, now: datetime) -> Change:
     require_state(lease, State.ENDING)
     ended_at = min(instant("stopped_at", stopped_at), now)
     event = Event("stopped", now, "lessor", {"at": _iso(ended_at), "deletes": _iso(now + lease.terms.grace)})
-    return changed(lease, event, state=State.STOPPED, stopped_at=now, spans=billing.ended(lease.spans, ended_at))
+    fields = {"spans": billing.ended(lease.spans, ended_at), "next_try": None, "problem": ""}
+    return changed(lease, event, state=State.STOPPED, stopped_at=now, **fields)
 
 
 def restore(lease: Lease, until: datetime, by: str, now: datetime) -> Change:
@@ -231,7 +232,9 @@ def restore_failed(lease: Lease, problem: str, now: datetime) -> Change:
 def stop_failed(lease: Lease, problem: str, now: datetime) -> Change:
     """It could not be stopped: nothing is deleted, people are told, and it is tried again."""
     require_state(lease, State.ENDING)
-    return changed(lease, Event("stop-failed", now, "lessor", {"problem": problem}), problem=problem)
+    next_try = now + lease.terms.blocked_retry
+    event = Event("stop-failed", now, "lessor", {"problem": problem, "next_try": _iso(next_try)})
+    return changed(lease, event, problem=problem, next_try=next_try)
 
 
 def end_unwritten(lease: Lease, problem: str, now: datetime) -> Change:

@@ -192,7 +192,9 @@ def _end(request: Request, limits: Limits, now: datetime) -> FieldError | None:
         return None
     allowed = f"{spell(limits.min_duration)} to {spell(limits.max_duration)} from now are allowed"
     if length > timedelta():
-        return FieldError("end", f"is {spell(length)} away; {allowed}")
+        shown = to_the_minute(length)
+        shown = length if limits.min_duration <= shown <= limits.max_duration else shown
+        return FieldError("end", f"is {spell(shown)} away; {allowed}")
     return FieldError("end", f"is {'in the past' if request.until else 'no time at all'}; {allowed}")
 
 
@@ -248,3 +250,9 @@ def spell(length: timedelta) -> str:
         if amount:
             parts.append(f"{amount} {unit}")
     return sign + " ".join(parts[:2]) if parts else "0 s"
+
+
+def to_the_minute(length: timedelta) -> timedelta:
+    """For people: an end that somebody typed as `2 days` is a few seconds less by the time it is looked at."""
+    minute = timedelta(minutes=1)
+    return (length + minute / 2) // minute * minute if length > timedelta(hours=1) else length

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from lessor.domain import approval
 from lessor.domain.errors import Refused
-from lessor.domain.lease import NOTHING_YET, Change, Event, Lease, State, Terms, changed, minute, require_state
+from lessor.domain.lease import NOTHING_YET, Change, Event, Lease, Refusal, State, Terms, changed, minute, require_state
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome
 from lessor.domain.quote import Quote
@@ -150,7 +150,8 @@ def requote(
 
 def refused_attempt(lease: Lease, by: str, verb: str, refusal: Refused, now: datetime) -> Change:
     """An act that was not allowed, put on record: the audit shows who tried what."""
-    return changed(lease, Event("refused", now, by, {"verb": verb, "code": refusal.code, "why": str(refusal)}))
+    event = Event("refused", now, by, {"verb": verb, "code": refusal.code, "why": str(refusal)})
+    return changed(lease, event, refusal=Refusal(by, verb, str(refusal), now))
 
 
 def _refuse_if_decided(lease: Lease) -> None:

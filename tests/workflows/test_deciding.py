@@ -156,7 +156,9 @@ async def test_what_cannot_be_priced_for_good_is_denied_and_what_can_be_later_is
     world.cloud.fail["quote"] = [RetryableError("throttled"), PermanentError("p9.huge is not offered in us-east-1")]
     handle = await world.ask()
     assert (await handle.result()).state == "denied"
-    assert (await world.lease(handle)).decided_reason == "p9.huge is not offered in us-east-1"
+    assert (await world.lease(handle)).decided_reason == (
+        "the request could not be judged, nothing was created: p9.huge is not offered in us-east-1"
+    )
     assert world.cloud.times("quote") == 2
 
 

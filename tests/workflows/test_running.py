@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from lessor.contracts import SIGNAL_OBSERVED, Notice, Observed, Verb
+from lessor.contracts import SIGNAL_ACT, SIGNAL_OBSERVED, Act, Notice, Observed, Verb
 from lessor.domain.lease import State
+from lessor.domain.policy import Decision, Outcome, Reason
 from lessor.domain.resource import Condition
 from lessor.ports import NoCapacityError, PermanentError, RetryableError
-from tests.world import ADMIN, MANAGER, REQUESTER, SECOND, World
+from tests.world import ADMIN, ASK_THE_LEAD, MANAGER, REQUESTER, SECOND, World
 
 HOUR = timedelta(hours=1)
 
@@ -74,9 +75,9 @@ async def test_a_restore_that_fails_returns_to_grace_and_loses_nothing(world: Wo
     stopped = await world.until(handle, State.STOPPED)
     world.cloud.fail["start"] = [PermanentError("the account has no vCPUs left", "VcpuLimitExceeded")]
     await world.act(handle, Verb.RESTORE, REQUESTER, until=stopped.stopped_at + 6 * HOUR)
-    await world.when(handle, lambda _: "restore-failed" in world.events(handle), "a restore that failed")
-    await world.until(handle, State.STOPPED)
-    assert world.events(handle)[-3:] == ["restore-asked", "restore-failed", "stopped"]
+    tail = ["restore-asked", "restore-failed", "stopped"]
+    await world.when(handle, lambda _: world.events(handle)[-3:] == tail, "a restore that failed, stopped again")
+    assert (await world.lease(handle)).state is State.STOPPED
     assert world.ledger.held("research") == ()
     assert len(world.cloud.alive(handle.id)) == 1
 
@@ -108,7 +109,7 @@ async def test_a_failed_stop_deletes_nothing_and_is_tried_again(world: World) ->
     await world.sleep(8 * HOUR + timedelta(minutes=1))
     await world.when(handle, lambda lease: lease.problem != "", "a stop that failed")
     assert len(world.cloud.alive(handle.id)) == 1
-    assert world.notifier.kinds(handle.id)[-1] == "blocked"
+    assert world.notifier.kinds(handle.id)[-1] == "stop-failed"
     await world.sleep(timedelta(minutes=31))
     await world.until(handle, State.STOPPED)
 
@@ -235,3 +236,43 @@ async def test_a_definite_no_leaves_no_open_intent_and_an_unclear_answer_does(wo
     handle = await world.active()
     answered = {i.token.rpartition("-")[2]: i.confirmed for i in world.ledger.intents(handle.id)}
     assert answered == {"1a": True, "1b": False}
+
+
+async def test_an_extension_is_no_way_around_the_rules(world: World) -> None:
+    world.decision = Decision(Outcome.APPROVE, (Reason("small", "at most 8 hours"),), policy_version="v1")
+    handle = await world.ask()
+    lease = await world.until(handle, State.ACTIVE)
+    world.decision = ASK_THE_LEAD
+    later = lease.ends_at + 12 * HOUR
+    refused = await world.act(handle, Verb.EXTEND, REQUESTER, until=later)
+    assert (refused.ok, refused.code) == (False, "needs-approval")
+    assert "needs the approval of team lead (lead:research)" in refused.message
+    assert (await world.lease(handle)).ends_at == lease.ends_at
+    assert (await world.act(handle, Verb.EXTEND, MANAGER, until=later)).ok
+    world.decision = Decision(Outcome.DENY, (Reason("quarter-end", "no more than a day"),), policy_version="v2")
+    denied = await world.act(handle, Verb.EXTEND, MANAGER, until=later + HOUR)
+    assert (denied.ok, denied.code) == (False, "policy")
+    assert "quarter-end: no more than a day" in denied.message
+
+
+async def test_an_act_that_was_only_recorded_and_has_no_effect_is_told_to_its_person(world: World) -> None:
+    handle = await world.active()
+    lease = await world.lease(handle)
+    beyond = Act("kept", Verb.EXTEND, REQUESTER.id, until=lease.ready_at + timedelta(days=90))
+    await handle.signal(SIGNAL_ACT, beyond)
+    await world.told(handle, "refused")
+    refusal = (await world.lease(handle)).refusal
+    assert refusal is not None
+    assert (refusal.by, refusal.verb) == (REQUESTER.id, "extend")
+    assert "at most 30 d in total" in refusal.why
+
+
+async def test_what_people_read_are_our_words_and_not_the_vendors(world: World) -> None:
+    ours = PermanentError("lessor's role may not launch here; an administrator has to give it the policy", "Denied")
+    ours.__cause__ = RuntimeError("An error occurred (UnauthorizedOperation): Encoded message: eJyr")
+    world.cloud.fail["launch"] = [ours]
+    handle = await world.ask()
+    await world.until(handle, State.AWAITING_APPROVAL)
+    await world.act(handle, Verb.APPROVE, MANAGER)
+    await handle.result()
+    assert (await world.lease(handle)).problem == str(ours)
