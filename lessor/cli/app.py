@@ -9,8 +9,10 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Reason, Yes
 from lessor.cli.session import Session
+from lessor.cli.usage import PlainGroup
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="GPU leases: every GPU has an owner, a purpose, a price and an end date.",
     no_args_is_help=True,
     add_completion=False,

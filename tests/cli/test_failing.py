@@ -11,6 +11,7 @@ from typer.testing import Result
 
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.ports import LedgerUnavailableError
+from tests.builders import LEASE_ID
 from tests.cli.conftest import FakeGateway
 
 Lessor = Callable[..., Result]
@@ -56,6 +57,50 @@ def test_a_broken_configuration_stops_every_command(lessor: Lessor, tmp_path: Pa
     assert lessor("list").exit_code == 2
 
 
-@pytest.mark.parametrize("words", [("nonsense",), ("show",), ("list", "--limit", "0"), ("up", "--port-base", "1")])
-def test_wrong_usage(lessor: Lessor, words: tuple[str, ...]) -> None:
-    assert lessor(*words).exit_code == 2
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("nonsense",), "lessor: no such command 'nonsense'; nothing was done, see: lessor --help"),
+        (("show",), "lessor: missing argument 'ID'; nothing was done, see: lessor show --help"),
+        (("deny", LEASE_ID), "lessor: missing option '--reason'; nothing was done, see: lessor deny --help"),
+        (
+            ("list", "--limit", "0"),
+            "lessor: invalid value for '--limit': Input should be greater than or equal to 1; nothing was done, "
+            "see: lessor list --help",
+        ),
+        (
+            ("list", "--teem", "a"),
+            "lessor: no such option: --teem (Possible options: --after, --state, --team); nothing was done, see: lessor list --help",
+        ),
+        (
+            ("config", "chek"),
+            "lessor: no such command 'chek'. Did you mean 'check', 'schema'?; nothing was done, "
+            "see: lessor config --help",
+        ),
+        (
+            ("up", "--port-base", "1"),
+            "lessor: invalid value for '--port-base': Input should be greater than or equal to 1024; nothing was done, "
+            "see: lessor up --help",
+        ),
+    ],
+)
+def test_wrong_usage_has_one_line(lessor: Lessor, gateway: FakeGateway, words: tuple[str, ...], line: str) -> None:
+    result = lessor(*words)
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"{line}\n")
+    as_json = lessor(*words, "--json")
+    expected = {"ok": False, "code": "usage", "message": line.removeprefix("lessor: "), "errors": []}
+    if words[0] != "up":
+        assert (as_json.exit_code, as_json.stderr, json.loads(as_json.stdout)) == (2, "", expected)
+    assert gateway.acts == []
+
+
+@pytest.mark.parametrize("words", [(), ("config",)])
+def test_no_command_shows_those_there_are(lessor: Lessor, words: tuple[str, ...]) -> None:
+    result = lessor(*words)
+    assert (result.exit_code, result.stderr) == (2, "")
+    assert "Commands" in result.stdout
+
+
+def test_a_question_that_is_left_open_changes_nothing(lessor: Lessor, gateway: FakeGateway) -> None:
+    result = lessor("withdraw", LEASE_ID, answers="")
+    assert (result.exit_code, result.stderr.splitlines()[-1], gateway.acts) == (1, "lessor: nothing was done", [])
