@@ -9,6 +9,7 @@ from bot.blocks.text import cut
 from lessor.domain import approval
 from lessor.domain.lease import TERMINATED, Lease, State
 from lessor.domain.people import Person
+from lessor.domain.request import to_the_minute
 from lessor.rendering import Safe, mrkdwn
 
 PURPOSE_MOST = 2_400
@@ -18,7 +19,7 @@ _LIST_MOST = 40
 
 def facts(lease: Lease, now: datetime, deciders: Sequence[Person] = ()) -> dict[str, object]:
     """Values for any template about a lease; `deciders` are those who can decide the current step now."""
-    length = _to_the_minute(lease.request.length(lease.requested_at))
+    length = _length(lease)
     offer = lease.quote.offer if lease.quote else None
     return {
         "lease": lease,
@@ -63,7 +64,8 @@ def listed(words: Sequence[str]) -> str:
     return ", ".join(words[:_LIST_MOST]) + more
 
 
-def _to_the_minute(length: timedelta) -> timedelta:
-    """An end that somebody typed as `2 days` is a few seconds less by the time it is recorded."""
-    minute = timedelta(minutes=1)
-    return (length + minute / 2) // minute * minute if length > timedelta(hours=1) else length
+def _length(lease: Lease) -> timedelta:
+    """From usable to its end once both are known, extensions included; until then the time asked for."""
+    if lease.ready_at and lease.ends_at:
+        return to_the_minute(lease.ends_at - lease.ready_at)
+    return to_the_minute(lease.request.length(lease.requested_at))

@@ -15,7 +15,7 @@ from bot.blocks import request_form
 from bot.desk import Desk
 from bot.wish import Wish
 from lessor.domain.errors import Refused
-from lessor.domain.request import Market
+from lessor.domain.request import Market, to_the_minute
 from lessor.when import parse_end
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Quoting:
         if wanted.end.strip():
             try:
                 end = parse_end(wanted.end, now, zone, limits=choices.limits)
-                length, ends = end.instant(now) - now, end.confirmation(now)
+                length, ends = to_the_minute(end.instant(now) - now), end.confirmation(now)
             except Refused as refused:
                 ends = str(refused)
         if re.fullmatch(r"[1-9][0-9]{0,5}", wanted.count.strip()):

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from lessor.domain.errors import aware
-from lessor.domain.request import Limits, spell
+from lessor.domain.request import Limits, spell, to_the_minute
 from lessor.typed import single_spaced
 from lessor.when.clock import Clock, Reading, local, zone_name, zone_of
 from lessor.when.end import Doubt, End, UnclearEndError, exact, written
@@ -162,7 +162,8 @@ def _check_range(end: End, now: datetime, base: datetime | None, limits: Limits 
     if away < limits.min_duration:
         raise Doubt(f"is only {spell(away)} away", code="end-too-early")
     if away > limits.max_duration and base is None:
-        raise Doubt(f"is {spell(away)} away", code="end-too-far")
+        shown = to_the_minute(away)
+        raise Doubt(f"is {spell(shown if shown > limits.max_duration else away)} away", code="end-too-far")
 
 
 def _allowed(limits: Limits | None) -> str:
