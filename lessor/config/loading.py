@@ -25,21 +25,30 @@ def loads(text: str, file: str = "lessor.yaml") -> Config:
 
 
 def _configuration(document: Document) -> Config:
+    found = [*document.problems, *_condition_problems(document)]
     try:
         config = Config.model_validate_json(json.dumps(document.data))
     except ValidationError as error:
-        found = [*document.problems, *problems(error, document, Config)]
-        raise ConfigError(document.file, found) from None
+        raise ConfigError(document.file, [*found, *problems(error, document, Config)]) from None
     config._document = document
-    found = [*document.problems, *(document.problem(path, message) for path, message in check(config))]
-    found += _condition_problems(config)
+    found += [document.problem(path, message) for path, message in check(config)]
     if found:
         raise ConfigError(document.file, found)
     return config
 
 
-def _condition_problems(config: Config) -> list[Problem]:
+def _condition_problems(document: Document) -> list[Problem]:
+    """What is wrong with conditions, also where the rest of the document has no valid form."""
+    policy = document.data.get("policy") if isinstance(document.data, dict) else None
+    rules = policy.get("rules") if isinstance(policy, dict) else None
+    conditions = {
+        index: rule["when"]
+        for index, rule in enumerate(rules if isinstance(rules, list) else ())
+        if isinstance(rule, dict) and isinstance(rule.get("when"), str) and rule["when"]
+    }
+    if not conditions:
+        return []
     # The parser of conditions is slow to import, so it is imported only when there is something to parse.
     from lessor.policyfile.compiling import condition_problems
 
-    return list(condition_problems(config))
+    return condition_problems(conditions, document)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lessor.config.configuration import Config
 from lessor.config.model import OutcomeConfig, RuleConfig, StepConfig
 from lessor.config.problems import ConfigError, KeyPath, Problem, spell_path
+from lessor.config.reading import Document
 from lessor.domain import policy
 from lessor.domain.policy import Decision, Outcome, Policy, Rule, StepSpec
 from lessor.policyfile.conditions import Condition, compile_condition
@@ -41,34 +42,33 @@ class CompiledPolicy:
 
 def compile_policy(config: Config) -> CompiledPolicy:
     """The policy of `config`. Raises `ConfigError` with file and line of every condition that cannot be used."""
-    conditions: dict[str, Condition] = {}
-    found: list[Problem] = []
-    for index, rule in enumerate(config.policy.rules):
-        try:
-            conditions[rule.name] = compile_condition(rule.when)
-        except ConditionError as error:
-            found.append(_problem(config, index, error))
+    conditions, found = _compiled({index: rule.when for index, rule in enumerate(config.policy.rules)}, config)
     if found:
         raise ConfigError(config.file, found)
     rules = tuple(
         _rule(rule, config.line(("policy", "rules", index))) for index, rule in enumerate(config.policy.rules)
     )
     default = _steps(config.policy.default.require)
-    return CompiledPolicy(Policy(rules, default, _version(config)), conditions)
+    named = {rule.name: conditions[index] for index, rule in enumerate(config.policy.rules)}
+    return CompiledPolicy(Policy(rules, default, _version(config)), named)
 
 
-def condition_problems(config: Config) -> Iterator[Problem]:
-    """Everything that `compile_policy` would refuse."""
-    try:
-        compile_policy(config)
-    except ConfigError as error:
-        yield from error.problems
+def condition_problems(conditions: Mapping[int, str], document: Document) -> list[Problem]:
+    """What is wrong with `conditions`, given by the index of their rule in `document`."""
+    return _compiled(conditions, document)[1]
 
 
-def _problem(config: Config, index: int, error: ConditionError) -> Problem:
-    path: KeyPath = ("policy", "rules", index, "when")
-    inner = f"line {error.line} of it, column" if error.line > 1 else "column"
-    return Problem(config.line(path), spell_path(path), f"{error} ({inner} {error.column})")
+def _compiled(texts: Mapping[int, str], source: Config | Document) -> tuple[dict[int, Condition], list[Problem]]:
+    conditions: dict[int, Condition] = {}
+    found: list[Problem] = []
+    for index, text in texts.items():
+        try:
+            conditions[index] = compile_condition(text)
+        except ConditionError as error:
+            path: KeyPath = ("policy", "rules", index, "when")
+            inner = f"line {error.line} of it, column" if error.line > 1 else "column"
+            found.append(Problem(source.line(path), spell_path(path), f"{error} ({inner} {error.column})"))
+    return conditions, found
 
 
 def _rule(rule: RuleConfig, line: int) -> Rule:

@@ -137,6 +137,17 @@ def test_the_sample_itself_is_accepted() -> None:
     assert loads(VALID).organisation.name == "Example"
 
 
+def test_a_condition_is_read_even_where_the_rest_has_no_valid_form() -> None:
+    text = changed("grace: 7d", "grase: 7d").replace("quote.total > 2000", "quote.totl > 2000")
+    assert [line.split(": ")[1] for line in refusal(text)] == ["lease.grase", "policy.rules[1].when"]
+
+
+@pytest.mark.parametrize("policy", ["7", "{rules: 7}", "{rules: [7]}", "{rules: [{when: 7}]}", "{rules: [{when: ''}]}"])
+def test_a_policy_without_a_valid_form_is_told_as_such(policy: str) -> None:
+    lines = refusal(VALID[: VALID.index("policy:")] + f"policy: {policy}\n")
+    assert all(line.startswith("lessor.yaml:22: policy") for line in lines)
+
+
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_file() -> None:
     text = changed("grace: 7d", "grace: never").replace("tz: Europe/Berlin", "zone: x").replace("regions:", "region:")
     lines = refusal(text)
