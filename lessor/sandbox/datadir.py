@@ -35,6 +35,10 @@ class DataDirectory:
         return self.root / "lessor.yaml"
 
     @property
+    def exports(self) -> Path:
+        return self.root / "env.sh"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

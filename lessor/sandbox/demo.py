@@ -26,7 +26,7 @@ from lessor.sandbox.demo_story import Story
 from lessor.sandbox.demo_view import showing, table
 from lessor.sandbox.leash import Leash
 from lessor.sandbox.portplan import PortsError, free
-from lessor.sandbox.programs import ProgramMissingError, Sandbox, programs
+from lessor.sandbox.programs import ProgramMissingError, Sandbox, lay_exports, programs
 from lessor.sandbox.slack import SandboxClient
 from lessor.sandbox.supervisor import Supervisor
 
@@ -68,6 +68,7 @@ def run(
     try:
         with claimed(folder, POLICY) as data, Leash() as leash:
             stage = _Stage(Sandbox(data, free()), told, keep, steps)
+            lay_exports(stage.sandbox)
             supervisor = Supervisor(cast(stage.sandbox), data.logs, leash, lambda seen: _tell(told, seen))
             code = asyncio.run(_play(stage, supervisor))
         if json:

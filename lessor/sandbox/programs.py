@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from dataclasses import dataclass
 from importlib import metadata
@@ -18,6 +19,9 @@ from lessor.sandbox.probes import answers, answers_with, polls
 
 NAMESPACE = "default"
 SERVERS = ("temporal", "aws", "slack")
+_EXPORTS_HEAD = r"""# For a shell that shall reach this sandbox: source this file. It is written anew at each start.
+# What the shell knew of real accounts is forgotten first. The first name is nobody's: zsh wants at least one.
+unset lessor_nothing $(env | sed -n -E '/^LESSOR_USER=/d; s/^((AWS|LESSOR|SLACK|TEMPORAL)_[A-Z0-9_]+)=.*/\1/p')"""
 
 
 class ProgramMissingError(Exception):
@@ -60,6 +64,7 @@ class Sandbox:
             "LESSOR_DATABASE_URL": self.data.ledger_url,
             "TEMPORAL_ADDRESS": self.temporal_address,
             "TEMPORAL_NAMESPACE": NAMESPACE,
+            "TEMPORAL_CONFIG_FILE": os.devnull,
             "SLACK_API_URL": f"{self.slack_url}/api/",
             "SLACK_BOT_TOKEN": "xoxb-sandbox-bot",
             "SLACK_APP_TOKEN": "xapp-1-sandbox-app",
@@ -70,6 +75,12 @@ class Sandbox:
             "AWS_DEFAULT_REGION": "us-east-1",
             "AWS_EC2_METADATA_DISABLED": "true",
         }
+
+
+def lay_exports(sandbox: Sandbox) -> None:
+    """Write the file that tells a shell what lessor's own programs are told, and nothing of what it knew before."""
+    assignments = (f"export {name}={shlex.quote(value)}" for name, value in sandbox.settings.items())
+    sandbox.data.exports.write_text("\n".join([_EXPORTS_HEAD, *assignments, ""]), encoding="utf-8")
 
 
 def programs(sandbox: Sandbox) -> tuple[Child, ...]:

@@ -7,17 +7,19 @@ import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TypeVar
 
 from rich.console import Console
 from rich.markup import escape
 
+from lessor.config import ConfigError, load
 from lessor.sandbox import children as happenings
 from lessor.sandbox.children import Child, ChildFailedError, Happening
 from lessor.sandbox.datadir import DataDirectoryError, claimed
 from lessor.sandbox.leash import Leash
 from lessor.sandbox.portplan import DEFAULT_BASE, PortsError, checked
-from lessor.sandbox.programs import ProgramMissingError, Sandbox, programs
+from lessor.sandbox.programs import ProgramMissingError, Sandbox, lay_exports, programs
 from lessor.sandbox.supervisor import Supervisor
 
 T = TypeVar("T")
@@ -43,11 +45,20 @@ def run(
     try:
         ports = checked(port_base)
         with claimed(data, POLICY) as directory, Leash() as leash:
+            load(directory.config)
             sandbox = Sandbox(directory, ports)
+            lay_exports(sandbox)
             supervisor = Supervisor(cast(sandbox), directory.logs, leash, lambda seen: tell(console, seen))
             return asyncio.run(_serve(supervisor, sandbox, console))
     except (PortsError, DataDirectoryError, ProgramMissingError) as refused:
         console.print(f"[bold red]lessor up:[/] {escape(str(refused))}", soft_wrap=True)
+        return EXIT_REFUSED
+    except ConfigError as error:
+        for line in str(error).splitlines():
+            console.print(f"[bold red]lessor up:[/] {escape(line)}", soft_wrap=True)
+        console.print(
+            f"Nothing was started. Mend {escape(str(data.absolute() / POLICY))}, then start again.", soft_wrap=True
+        )
         return EXIT_REFUSED
 
 
@@ -118,6 +129,7 @@ def show_links(console: Console, sandbox: Sandbox) -> None:
         ("Temporal UI", sandbox.temporal_ui_url, "every lease, step by step"),
         ("AWS simulator", sandbox.aws_page, "what exists, and what shall go wrong"),
         ("Temporal server", sandbox.temporal_address, "for the temporal CLI"),
+        ("Command line", f"source {quote(str(sandbox.data.exports))}", "then: lessor list --as U0REQUESTER"),
         ("Configuration", str(sandbox.data.config), "yours to edit; read at the next start"),
         ("Data", str(sandbox.data.root), "delete it to start afresh"),
         ("Logs", str(sandbox.data.logs), "one file per program"),

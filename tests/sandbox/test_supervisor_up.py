@@ -107,6 +107,19 @@ def test_a_configuration_that_somebody_edited_is_kept(tmp_path: Path) -> None:
         assert data.config.read_text() == "edited: true\n"
 
 
+def test_a_broken_configuration_is_told_before_anything_starts(tmp_path: Path) -> None:
+    with claimed(tmp_path, up.POLICY) as data:
+        text = data.config.read_text()
+        data.config.write_text(text.replace("organisation:", "organization:", 1).replace("quote.", "quotte."))
+    told = io.StringIO()
+    assert up.run(portplan.free().base, tmp_path, _plain(told), cast) == 2
+    *problems, last = told.getvalue().splitlines()
+    assert [line for line in problems if not line.startswith("lessor up: lessor.yaml:")] == []
+    assert [word for word in ("organization: unknown key", "unknown name 'quotte'") if word not in told.getvalue()] == []
+    assert last == f"Nothing was started. Mend {tmp_path}/lessor.yaml, then start again."
+    assert not [*tmp_path.glob("*.ready"), *data.logs.iterdir()]
+
+
 def test_busy_ports_are_named_with_their_purpose_and_a_remedy(tmp_path: Path) -> None:
     base = portplan.free().base
     with _listening(base + 1), _listening(base + 3):
