@@ -65,8 +65,8 @@ class Cards:
         standing = await self._postman.standing(lease.id, f"{lease.id}/request/")
         await _all(self._redraw(lease, ref, now, ()) for ref in standing)
         for ref in await self._postman.standing(lease.id, f"{lease.id}/waits/"):
-            title = self._wording.parts("decided.j2", **facts(lease, now))["title"]
-            await self._postman.settle(ref, compose({"title": title}))
+            past = compose(self._wording.parts("waits_past.j2", **facts(lease, now)))
+            await self._postman.settle(ref, past)
         return await self._reach.first(lease, "decided", lambda r: self._outcome(lease, now, r), now)
 
     async def deciders(self, lease: Lease) -> tuple[Person, ...]:

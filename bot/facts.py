@@ -27,6 +27,8 @@ def facts(lease: Lease, now: datetime, deciders: Sequence[Person] = ()) -> dict[
         "state": lease.state.value.replace("-", " "),
         "waiting": lease.state in (State.REQUESTED, State.AWAITING_APPROVAL),
         "deciders": tuple(deciders),
+        "by_policy": lease.decided_by == "policy",
+        "rules": lease.decision.reasons if lease.decision else (),
         "step": approval.current(lease.steps),
         "steps_left": sum(not step.done for step in lease.steps),
         "lapses_at": lease.lapses_at,

@@ -92,7 +92,7 @@ def _said(wording: Renderer, lease: Lease) -> Iterator[tuple[str, str]]:
 
 def _templates(lease: Lease) -> list[str]:
     names = ["decided"] if lease.decided_at or lease.final else []
-    names += ["waits", "failed", "cancelled", "waiting", "answer", "confirm", "line", "submitted", "home"]
+    names += ["waits", "waits_past", "failed", "cancelled", "waiting", "answer", "confirm", "line", "submitted", "home"]
     names += ["quote", "help", "similar", "blocked", "fallback", "restored"]
     if lease.ends_at:
         names += [notice.value for notice in Notice if notice is not Notice.REQUEST] + ["move_form", "warning_past"]
