@@ -6,6 +6,16 @@ import asyncio
 import threading
 from datetime import timedelta
 
+from activities.assessment import AssessmentActivities
+from activities.messages import MessageActivities
+from activities.provisioning import ProvisioningActivities
+from activities.record import RecordActivities
+from activities.sweep import SweepActivities
+from activities.assessment import AssessmentActivities
+from activities.messages import MessageActivities
+from activities.provisioning import ProvisioningActivities
+from activities.record import RecordActivities
+from activities.sweep import SweepActivities
 from lessor.contracts import Act, Answer, Verb
 from lessor.domain.lease import State
 from tests.world import MANAGER, REQUESTER, World
@@ -45,3 +55,13 @@ async def test_many_acts_at_once_are_all_answered(world: World) -> None:
         answers = await asyncio.gather(*(extend(n) for n in range(start, start + 8)))
         assert all(a.code in ("extend", "end-not-later") for a in answers)
     assert (await world.lease(handle)).ends_at == ends_at + timedelta(minutes=24)
+
+
+def test_no_thread_is_struck_by_an_exception_while_it_holds_a_lock() -> None:
+    """Temporal can throw a cancellation into a running thread; one that hit a ledger's lock kept it for ever."""
+    classes = (AssessmentActivities, MessageActivities, ProvisioningActivities, RecordActivities, SweepActivities)
+    methods = [(f"{kind.__name__}.{name}", method) for kind in classes for name, method in vars(kind).items()]
+    declared = [(name, getattr(method, "__temporal_activity_definition", None)) for name, method in methods]
+    blocking = [(name, found) for name, found in declared if found is not None and not found.is_async]
+    assert len(blocking) >= 9
+    assert [name for name, found in blocking if not found.no_thread_cancel_exception] == []
