@@ -11,11 +11,6 @@ from activities.messages import MessageActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
-from activities.assessment import AssessmentActivities
-from activities.messages import MessageActivities
-from activities.provisioning import ProvisioningActivities
-from activities.record import RecordActivities
-from activities.sweep import SweepActivities
 from lessor.contracts import Act, Answer, Verb
 from lessor.domain.lease import State
 from tests.world import MANAGER, REQUESTER, World
