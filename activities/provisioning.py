@@ -8,6 +8,7 @@ from datetime import datetime
 
 from temporalio import activity
 
+from activities.attempts import Attempts
 from activities.beating import alive
 from activities.errors import as_application_errors
 from activities.leases import lease_of
@@ -15,7 +16,7 @@ from lessor.contracts import LeaseRef, MoveEnd
 from lessor.domain.lease import Lease, State
 from lessor.domain.provisioning import Candidate, Order, Provisioned
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
-from lessor.ports import Intent, Ledger, NoCapacityError, PermanentError, Provider, RetryableError
+from lessor.ports import Intent, Ledger, LimitError, NoCapacityError, PermanentError, Provider, RetryableError
 
 
 class ProvisioningActivities:
@@ -115,22 +116,20 @@ class ProvisioningActivities:
 
     def _first_usable(self, provider: Provider, order: Order, existing: tuple[Resource, ...]) -> Provisioned:
         """What exists already if it becomes usable, else the first candidate that has capacity and does."""
-        tried: list[str] = []
-        last: NoCapacityError | None = None
+        attempts = Attempts()
         if existing:
             try:
                 return provider.await_usable(order, existing, alive)
             except NoCapacityError as error:
-                tried, last = list(error.tried), error
+                attempts.ended(error)
         for candidate in provider.candidates(order):
+            if attempts.pointless(candidate):
+                continue
             try:
                 return provider.await_usable(order, self._launch(provider, order, candidate), alive)
-            except NoCapacityError as error:
-                tried.append(str(candidate))
-                last = error
-        if last is None:
-            raise PermanentError(f"nothing in {order.request.place} can fill {order.request.need}", "no-candidate")
-        raise NoCapacityError(f"no capacity now; tried {', '.join(tried)}", tuple(tried), last.code) from last
+            except (NoCapacityError, LimitError) as error:
+                attempts.refused(candidate, error)
+        raise attempts.conclusion(order)
 
     def _launch(self, provider: Provider, order: Order, candidate: Candidate) -> tuple[Resource, ...]:
         """Intended, launched, confirmed. A definite no confirms that nothing came of it; an unclear answer does not."""

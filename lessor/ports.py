@@ -19,6 +19,7 @@ from lessor.domain.quote import Offer, Quote
 from lessor.domain.records import AuditReport, Ended, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import Resource, Sighting, Tagged
+from lessor.refusals import LimitError, NoCapacityError, PermanentError, ProviderError, RetryableError
 
 __all__ = [
     "AuditReport",
@@ -34,6 +35,7 @@ __all__ = [
     "LeaseRuns",
     "Ledger",
     "LedgerUnavailableError",
+    "LimitError",
     "MessageBook",
     "MessageRef",
     "NoCapacityError",
@@ -57,30 +59,6 @@ __all__ = [
 # --- providers -------------------------------------------------------------------------------------------------------
 
 
-class ProviderError(Exception):
-    """A place said no or nothing. `code` is the vendor's code, for the record; `str(error)` is for people."""
-
-    def __init__(self, message: str, code: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-
-
-class RetryableError(ProviderError):
-    """Throttled, timed out, 5xx, clock skew: try again. Says nothing about what exists."""
-
-
-class NoCapacityError(ProviderError):
-    """No candidate has capacity now. `tried` are words like `p5.48xlarge in us-east-1a (spot)`."""
-
-    def __init__(self, message: str, tried: tuple[str, ...], code: str = "") -> None:
-        super().__init__(message, code)
-        self.tried = tried
-
-
-class PermanentError(ProviderError):
-    """It can never succeed as asked (account quota, access denied, bad parameter): one attempt, told at once."""
-
-
 Heartbeat = Callable[[str], None]
 """Called before each external write and while waiting; raises when the attempt is no longer current (case B13)."""
 
@@ -95,11 +73,17 @@ class Provider(Protocol):
         ...
 
     def quote(self, need: Need, place: Place, market: Market, now: datetime) -> Quote:
-        """The cheapest offer with its alternatives. Raises `PermanentError` when nothing fits, with what is offered."""
+        """The cheapest offer of the place's first region that has one, with alternatives, also of other regions.
+
+        Raises `PermanentError` when nothing fits, with what is offered.
+        """
         ...
 
     def candidates(self, order: Order) -> Sequence[Candidate]:
-        """Ways to fill the order, best first: zones where the type is offered, then the listed alternative types."""
+        """Ways to fill the order, best first: zones where the type is offered, region by region, then other types.
+
+        What costs more than the approved price allows is no candidate.
+        """
         ...
 
     def launch(self, order: Order, candidate: Candidate, heartbeat: Heartbeat) -> tuple[Resource, ...]:
@@ -107,7 +91,8 @@ class Provider(Protocol):
 
         May answer with less than was ordered; that is recorded first, and `await_usable` then undoes it.
 
-        Raises `NoCapacityError` (this candidate only), `PermanentError`, `RetryableError` (it may exist now).
+        Raises `NoCapacityError` (this candidate only), `LimitError` (this region only), `PermanentError`,
+        `RetryableError` (it may exist now).
         """
         ...
 

@@ -34,6 +34,7 @@ class Candidate:
     token: str
     hourly: Money | None
     stoppable: bool
+    region: str = ""
 
     def __str__(self) -> str:
         return f"{self.instance_type} in {self.zone} ({self.market.value})"

@@ -11,7 +11,10 @@ from lessor.domain.request import Market, Need
 
 @dataclass(frozen=True)
 class Offer:
-    """One way to fill a need: an instance type with what it holds and costs an hour in one market."""
+    """One way to fill a need: an instance type with what it holds and costs an hour in one market.
+
+    `region` is where the price holds; empty for kinds of place without regions.
+    """
 
     instance_type: str
     gpu_model: str
@@ -23,6 +26,7 @@ class Offer:
     on_demand_hourly: Money | None = None
     local_disk: bool = False
     note: str = ""
+    region: str = ""
 
 
 @dataclass(frozen=True)

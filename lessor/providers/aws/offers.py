@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -11,7 +11,7 @@ from lessor.catalog import Catalogue
 from lessor.domain.money import Money
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need
-from lessor.ports import PermanentError
+from lessor.ports import PermanentError, ProviderError
 from lessor.providers.aws.prices import OWN_LIST, Prices, SpotRange
 from lessor.providers.aws.quotas import VcpuQuotas
 from lessor.providers.aws.site import Site
@@ -26,8 +26,9 @@ FALLBACK_NOTE = "taken if the first has no capacity"
 
 @dataclass(frozen=True)
 class Priced:
-    """An offer, with what a quote says about its price."""
+    """An offer at a site, with what a quote says about its price."""
 
+    site: Site
     offer: Offer
     version: str
     problem: str = ""
@@ -35,7 +36,7 @@ class Priced:
 
 
 class Offers:
-    """Fills needs at a site. Raises `ProviderError`s; what is not offered is refused with what is (case C26)."""
+    """Fills needs at the sites of a place. What is not offered is refused with what is (case C26)."""
 
     def __init__(
         self,
@@ -48,32 +49,34 @@ class Offers:
         self._catalogue, self._types, self._prices, self._quotas = catalogue, types, prices, quotas
         self._clock = clock
 
-    def priced(self, site: Site, need: Need, zone: str, market: Market, at: datetime) -> tuple[Priced, ...]:
+    def priced(self, sites: Sequence[Site], need: Need, zone: str, market: Market, at: datetime) -> tuple[Priced, ...]:
         """Every way to fill `need`, cheapest first, unknown prices last."""
-        if market not in site.place.markets or market is Market.CAPACITY_BLOCK:
-            return ()
-        fitting = self._fitting(site, need, market)
-        zones = self._types.zones(site)
-        found = [self._price(site, one, need, market, _wanted(zone, zones[one.name]), at) for one in fitting]
+        found = [one for site in sites for one in self._at(site, need, zone, market, at)]
         return tuple(sorted(found, key=_cheapest_first))
 
-    def quote(self, site: Site, need: Need, zone: str, market: Market, now: datetime) -> Quote:
-        """The cheapest offer and its alternatives. Raises `PermanentError` ("no-offer") when nothing fits."""
-        found = self.priced(site, need, zone, market, now)
+    def quote(self, sites: Sequence[Site], need: Need, zone: str, market: Market, now: datetime) -> Quote:
+        """The cheapest offer of the first site that has one, with its alternatives.
+
+        First the same type at the other sites, in their order, then other types, cheapest first. Raises
+        `PermanentError` ("no-offer") when nothing fits.
+        """
+        found, unread = self._readable(sites, need, zone, market, now)
         if not found:
-            raise PermanentError(self._refusal(site, need, market), "no-offer")
-        best, others = found[0], found[1 : 1 + MOST_ALTERNATIVES]
-        quota = self._quotas.vcpus(site, best.offer.instance_type, market)
+            raise PermanentError(self._refusal(sites, need, market), "no-offer")
+        best, *rest = found
+        same = [one for one in rest if one.offer.instance_type == best.offer.instance_type]
+        others = [*same, *sorted((one for one in rest if one not in same), key=_cheapest_first)]
+        quota = self._quotas.vcpus(best.site, best.offer.instance_type, market)
         return Quote(
             need=need,
             offer=best.offer,
             at=now,
             price_list=best.version,
-            alternatives=tuple(_marked(other.offer, best.offer) for other in others),
+            alternatives=tuple(_marked(other.offer, best.offer) for other in others[:MOST_ALTERNATIVES]),
             spot_low=best.spot.low if best.spot else None,
             spot_high=best.spot.high if best.spot else None,
             vcpu_quota=quota,
-            note=_note(best, quota),
+            note="; ".join(part for part in (_scope(best, sites), *_notes(best, quota), *unread) if part),
         )
 
     def hourly(self, site: Site, instance_type: str, zone: str, market: Market, machines: int) -> Money | None:
@@ -97,6 +100,33 @@ class Offers:
             return listed
         current = self._prices.spot(site, offer.instance_type).current
         return tuple(sorted(listed, key=lambda z: (z != zone, z not in current, current.get(z, Money(Decimal())), z)))
+
+    def _readable(
+        self, sites: Sequence[Site], need: Need, zone: str, market: Market, at: datetime
+    ) -> tuple[list[Priced], list[str]]:
+        """Offers site by site, cheapest first, and which sites could not be asked.
+
+        Only what comes after an offer may be unreadable: before it, it would be unknown which offer is the first.
+        """
+        found: list[Priced] = []
+        unread: list[str] = []
+        for site in sites:
+            try:
+                found += self._at(site, need, zone, market, at)
+            except ProviderError as error:
+                if not found:
+                    raise
+                unread.append(f"{site.region} could not be asked ({error.code}) and is not tried")
+        return found, unread
+
+    def _at(self, site: Site, need: Need, zone: str, market: Market, at: datetime) -> list[Priced]:
+        """Every way to fill `need` at one site, cheapest first."""
+        if market not in site.place.markets or market is Market.CAPACITY_BLOCK:
+            return []
+        fitting = self._fitting(site, need, market)
+        zones = self._types.zones(site)
+        found = [self._price(site, one, need, market, _wanted(zone, zones[one.name]), at) for one in fitting]
+        return sorted(found, key=_cheapest_first)
 
     def _fitting(self, site: Site, need: Need, market: Market) -> list[TypeFacts]:
         offered = [facts for facts in self._types.offered(site).values() if facts.sold_in(market)]
@@ -129,23 +159,25 @@ class Offers:
             on_demand_hourly=listed.hourly * machines if listed.hourly else None,
             local_disk=facts.local_disk,
             note=_size_note(facts, need, machines),
+            region=site.region,
         )
         history = f"aws spot price history {spot.until:%Y-%m-%d}" if spot else listed.version
         version = OWN_LIST if agreed else history
-        return Priced(offer, version, listed.problem, spot)
+        return Priced(site, offer, version, listed.problem, spot)
 
     def _agreed_spot(self, site: Site, instance_type: str) -> Money | None:
         own = site.place.prices.get(instance_type)
         return own.spot if own is not None and own.holds(self._clock()) else None
 
-    def _refusal(self, site: Site, need: Need, market: Market) -> str:
-        known = self._types.all(site).values()
+    def _refusal(self, sites: Sequence[Site], need: Need, market: Market) -> str:
+        known = {name for site in sites for name in self._types.all(site)}
+        found = {name: facts for site in sites for name, facts in self._types.offered(site).items()}
         exact = need.instance_type.strip().lower()
-        if exact and exact not in self._types.offered(site) and any(facts.name == exact for facts in known):
-            what = f"{exact} is not offered in {_where(site)}"
+        if exact and exact not in found and exact in known:
+            what = f"{exact} is not offered in {_where(sites)}"
         else:
-            what = f"nothing in {_where(site)} fits {need} ({market.value})"
-        offered = [facts for facts in self._types.offered(site).values() if facts.sold_in(market)]
+            what = f"nothing in {_where(sites)} fits {need} ({market.value})"
+        offered = [facts for facts in found.values() if facts.sold_in(market)]
         return f"{what}; nothing was requested. Offered there: {_listing(offered) or 'no GPU type in this market'}"
 
 
@@ -163,7 +195,8 @@ def _close(other: Offer, best: Offer) -> bool:
 
 
 def _marked(other: Offer, best: Offer) -> Offer:
-    notes = [other.note, FALLBACK_NOTE if _close(other, best) else ""]
+    elsewhere = f"in {other.region}" if other.region != best.region else ""
+    notes = [other.note, elsewhere, FALLBACK_NOTE if _close(other, best) else ""]
     return replace(other, note="; ".join(note for note in notes if note))
 
 
@@ -198,7 +231,12 @@ def _size_note(facts: TypeFacts, need: Need, machines: int) -> str:
     return ""
 
 
-def _note(best: Priced, quota: int | None) -> str:
+def _scope(best: Priced, sites: Sequence[Site]) -> str:
+    """Which region the price is for, where it could be another."""
+    return f"for {best.site.region}" if len(sites) > 1 else ""
+
+
+def _notes(best: Priced, quota: int | None) -> list[str]:
     offer, parts = best.offer, []
     if best.offer.note:
         parts.append(best.offer.note)
@@ -208,7 +246,7 @@ def _note(best: Priced, quota: int | None) -> str:
         parts.append(best.problem)
     if quota is not None and offer.vcpus > quota:
         parts.append(f"needs {offer.vcpus} vCPUs, the account's quota is {quota}: AWS will refuse this launch")
-    return "; ".join(parts)
+    return parts
 
 
 def _spot_note(spot: SpotRange) -> str:
@@ -217,8 +255,8 @@ def _spot_note(spot: SpotRange) -> str:
     return f"spot prices move: {spot.low} to {spot.high} an hour in the 7 days to {spot.until:%Y-%m-%d %H:%M} UTC"
 
 
-def _where(site: Site) -> str:
-    return f"{site.place.name} ({site.region})"
+def _where(sites: Sequence[Site]) -> str:
+    return f"{sites[0].place.name} ({', '.join(site.region for site in sites)})"
 
 
 def _listing(offered: Iterable[TypeFacts]) -> str:

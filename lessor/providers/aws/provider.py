@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import boto3
+import structlog
 
 from lessor.catalog import Catalogue
 from lessor.domain.provisioning import Candidate, Order, Provisioned
@@ -35,6 +36,8 @@ from lessor.providers.aws.waiting import Waits, not_shown_yet
 from lessor.rendering import Renderer
 
 POLL_EVERY = timedelta(seconds=10)
+
+log = structlog.get_logger(__name__)
 
 
 class Ec2Provider:
@@ -71,36 +74,50 @@ class Ec2Provider:
 
     def offers(self, need: Need, place: Place, market: Market) -> tuple[Offer, ...]:
         """Everything that fills `need` in `place`, cheapest first, unknown prices last. Empty when nothing fits."""
-        priced = self._offers.priced(self._site(place), need, place.zone, market, self._clock())
+        priced = self._offers.priced(self._sites(place), need, place.zone, market, self._clock())
         return tuple(one.offer for one in priced)
 
     def quote(self, need: Need, place: Place, market: Market, now: datetime) -> Quote:
-        """The cheapest offer with its alternatives. Raises `PermanentError` when nothing fits, with what is offered."""
-        return self._offers.quote(self._site(place), need, place.zone, market, now)
+        """The cheapest offer of the first region that has one, with others. Raises `PermanentError` if none fits."""
+        return self._offers.quote(self._sites(place), need, place.zone, market, now)
 
     def candidates(self, order: Order) -> Sequence[Candidate]:
-        """Zones of the approved type, the one asked for first, then zones of alternatives that cost little more."""
-        request = order.request
-        site = self._site(request.place)
-        return [
-            self._candidate(site, order, offer, zone)
-            for offer in covered(order.quote)
-            for zone in self._offers.zones(site, offer, request.place.zone)
-        ]
+        """Zones of the approved type, the one asked for first, then those of alternatives that cost little more.
+
+        Alternatives are the same type in other regions of the place, then other types. A region other than the
+        approved one that cannot be read now is left out: it must not keep the others from being tried.
+        """
+        place, approved = order.request.place, order.quote.offer
+        found: list[Candidate] = []
+        for offer in covered(order.quote):
+            try:
+                site = self._site(place, offer.region)
+                zones = self._offers.zones(site, offer, place.zone)
+                found += [self._candidate(site, order, offer, zone) for zone in zones]
+            except ProviderError as error:
+                if offer.region == approved.region:
+                    raise
+                log.warning("region-left-out", lease_id=order.lease_id, region=offer.region, why=str(error))
+        return found
 
     def launch(self, order: Order, candidate: Candidate, heartbeat: Heartbeat) -> tuple[Resource, ...]:
-        """Create it, once per token: what lives of the lease already, in any zone, is returned instead.
+        """Create it, once per token: what lives of the lease already, in any zone and region, is returned instead.
 
         The answer can be fewer machines than needed: it is stored first, `await_usable` decides. Raises
-        `NoCapacityError` (this candidate only), `PermanentError`, `RetryableError` (it may exist now).
+        `NoCapacityError` (this candidate only), `LimitError` (this region only), `PermanentError`, `RetryableError`
+        (it may exist now).
         """
-        site = self._site(order.request.place)
+        place = order.request.place
+        site = self._site(place, candidate.region)
         facts = self._types.all(site).get(candidate.instance_type)
         if facts is None:
             raise PermanentError(
                 f"{candidate.instance_type} is no GPU type of {site.region}; nothing was created", "unknown-type"
             )
         machines = self._offers.machines(site, order.request.need, candidate.instance_type)
+        for other in self._sites(place):
+            if other.region != site.region and (found := self._launcher.existing(other, order.lease_id, ())):
+                return found
         try:
             return self._launcher.launch(site, order, candidate, machines, facts.architecture, heartbeat)
         except PermanentError as error:
@@ -112,7 +129,7 @@ class Ec2Provider:
 
     def await_usable(self, order: Order, resources: Sequence[Resource], heartbeat: Heartbeat) -> Provisioned:
         """Wait until the launched machines run, all or none; end any other launch of the lease; tag what came along."""
-        return self._usable.await_usable(self._site(order.request.place), order, resources, heartbeat)
+        return self._usable.await_usable(self._sites(order.request.place), order, resources, heartbeat)
 
     def look(self, lease_id: str, place: Place, known: Sequence[Resource] = ()) -> Sighting:
         """All that carries the lease's tag; `complete` is false if any page or region was unread.
@@ -167,11 +184,13 @@ class Ec2Provider:
             token=token(order.lease_id, 0, offer.instance_type, zone, offer.market),
             hourly=self._offers.hourly(site, offer.instance_type, zone, offer.market, machines),
             stoppable=offer.market is Market.ON_DEMAND,
+            region=site.region,
         )
 
-    def _site(self, place: Place) -> Site:
+    def _site(self, place: Place, region: str) -> Site:
+        """In a region of the place; in the one that is asked for, or the first, when `region` is empty."""
         configured = self._configured(place)
-        return Site(self._accounts, configured, configured.region_of(place))
+        return Site(self._accounts, configured, configured.region_of(replace(place, region=region or place.region)))
 
     def _sites(self, place: Place) -> tuple[Site, ...]:
         configured = self._configured(place)

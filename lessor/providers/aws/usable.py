@@ -31,14 +31,15 @@ class Usable:
         self._launcher, self._offers, self._waits, self._clock = launcher, offers, waits, clock
 
     def await_usable(
-        self, site: Site, order: Order, resources: Sequence[Resource], heartbeat: Heartbeat
+        self, sites: Sequence[Site], order: Order, resources: Sequence[Resource], heartbeat: Heartbeat
     ) -> Provisioned:
         """Wait for the machines of one launch; end those of any other for the same lease.
 
         Raises `NoCapacityError` when there are fewer than needed or EC2 ended one, `PermanentError` when one ended
         for a reason of its own; then all are ended.
         """
-        kept = self._settle_on_one_launch(site, order, resources, heartbeat)
+        kept = self._settle_on_one_launch(sites, order, resources, heartbeat)
+        site = _site_of(kept[0], sites)
         ids = [machine.id for machine in kept]
         born = {machine.id: machine.created_at or self._clock() for machine in kept}
         found = self._waits.until(site, ids, SETTLED, heartbeat, born)
@@ -50,22 +51,24 @@ class Usable:
         return self._provisioned(site, order, machines, _tag_whole(site, order, machines, heartbeat))
 
     def _settle_on_one_launch(
-        self, site: Site, order: Order, resources: Sequence[Resource], heartbeat: Heartbeat
+        self, sites: Sequence[Site], order: Order, resources: Sequence[Resource], heartbeat: Heartbeat
     ) -> list[Resource]:
-        """The machines of one token, complete; others are surplus and are ended (cases B12, C03, C23)."""
+        """The machines of one token, complete; others, in any region, are surplus and ended (cases B12, C03, C23)."""
         alive = {r.id: r for r in resources if r.kind is Kind.INSTANCE}
-        alive |= {r.id: r for r in self._launcher.existing(site, order.lease_id, ())}
+        alive |= {r.id: r for site in sites for r in self._launcher.existing(site, order.lease_id, ())}
         if not alive:
             raise RetryableError(f"EC2 shows no machine of {order.lease_id} yet; it is looked for again", "none-seen")
         launches: dict[str, list[Resource]] = {}
         for machine in alive.values():
             launches.setdefault(machine.token, []).append(machine)
-        chosen = min(launches.values(), key=lambda launch: self._preference(site, order, launch))
-        needed = self._offers.machines(site, order.request.need, chosen[0].type)
+        chosen = min(launches.values(), key=lambda launch: self._preference(sites, order, launch))
+        needed = self._needed(sites, order, chosen)
         chosen = sorted(chosen, key=lambda machine: machine.id)
-        _end(site, [i for i in alive if i not in {machine.id for machine in chosen[:needed]}], heartbeat)
-        if len(chosen) < needed:
-            _end(site, [machine.id for machine in chosen], heartbeat)
+        wanted = {machine.id for machine in chosen[:needed]} if len(chosen) >= needed else set()
+        for machine in alive.values():
+            if machine.id not in wanted:
+                _end(_site_of(machine, sites), [machine.id], heartbeat)
+        if not wanted:
             what = f"{chosen[0].type} in {chosen[0].zone}"
             raise NoCapacityError(
                 f"EC2 gave {len(chosen)} of {needed} machines ({what}); a lease is whole or not at all, so these "
@@ -75,9 +78,12 @@ class Usable:
             )
         return chosen[:needed]
 
-    def _preference(self, site: Site, order: Order, launch: list[Resource]) -> tuple[bool, float, str]:
+    def _needed(self, sites: Sequence[Site], order: Order, launch: list[Resource]) -> int:
+        return self._offers.machines(_site_of(launch[0], sites), order.request.need, launch[0].type)
+
+    def _preference(self, sites: Sequence[Site], order: Order, launch: list[Resource]) -> tuple[bool, float, str]:
         """Complete launches first, then the oldest: every attempt that looks picks the same one."""
-        needed = self._offers.machines(site, order.request.need, launch[0].type)
+        needed = self._needed(sites, order, launch)
         oldest = min((m.created_at.timestamp() for m in launch if m.created_at), default=0.0)
         return (len(launch) < needed, oldest, launch[0].token)
 
@@ -94,6 +100,10 @@ class Usable:
             hourly=self._offers.hourly(site, first["InstanceType"], zone, market, len(machines)),
             stoppable=first.get("InstanceLifecycle") != "spot",
         )
+
+
+def _site_of(machine: Resource, sites: Sequence[Site]) -> Site:
+    return next(site for site in sites if site.region == machine.region)
 
 
 def _access(instance_id: str, region: str) -> str:
