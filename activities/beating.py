@@ -11,6 +11,10 @@ from temporalio.exceptions import CancelledError
 
 BEAT = 10.0
 
+blocking = activity.defn(no_thread_cancel_exception=True)
+"""Declares an activity that runs in a thread. No cancellation is thrown into that thread, which could strike between
+taking and giving back a lock and leave it taken for ever; such an activity stops at its next sign of life instead."""
+
 
 @asynccontextmanager
 async def beating() -> AsyncIterator[None]:

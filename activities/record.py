@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from temporalio import activity
 
+from activities.beating import blocking
 from activities.errors import as_application_errors
 from lessor.contracts import LeaseRef, RecordInput
 from lessor.domain.people import Person
@@ -18,18 +19,18 @@ class RecordActivities:
         self._ledger = ledger
         self._directory = directory
 
-    @activity.defn
+    @blocking
     def record(self, wanted: RecordInput) -> None:
         """Append the events and store the lease, once each."""
         self._ledger.record(wanted.lease, wanted.events)
 
-    @activity.defn
+    @blocking
     def reserve(self, wanted: Reservation) -> None:
         """Take the lease's GPUs from its team's quota. Raises `Refused` with the numbers when they do not fit."""
         with as_application_errors():
             self._ledger.reserve(wanted, self._quotas(wanted.team))
 
-    @activity.defn
+    @blocking
     def give_back(self, wanted: LeaseRef) -> None:
         """Give the lease's quota back; a second time changes nothing."""
         self._ledger.release(wanted.lease_id)
