@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from temporalio import activity
-
 from activities.attempts import Attempts
-from activities.beating import alive
+from activities.beating import alive, blocking
 from activities.errors import as_application_errors
 from activities.leases import lease_of
 from lessor.contracts import LeaseRef, MoveEnd
@@ -27,7 +25,7 @@ class ProvisioningActivities:
         self._ledger = ledger
         self._clock = clock
 
-    @activity.defn
+    @blocking
     def provision(self, ref: LeaseRef) -> Provisioned:
         """Create what was approved, exactly once, and wait until it is usable.
 
@@ -40,7 +38,7 @@ class ProvisioningActivities:
             self._ledger.seen(lease.id, provisioned.resources)
             return provisioned
 
-    @activity.defn
+    @blocking
     def stop(self, ref: LeaseRef) -> datetime:
         """Stop the resources and see them stopped; the provider's own stop time."""
         with as_application_errors():
@@ -51,14 +49,14 @@ class ProvisioningActivities:
                 )
             return self._provider(lease).stop(lease.id, lease.request.place, alive)
 
-    @activity.defn
+    @blocking
     def start(self, ref: LeaseRef) -> datetime:
         """Start stopped resources again and see them running."""
         with as_application_errors():
             lease = lease_of(self._ledger, ref)
             return self._provider(lease).start(lease.id, lease.request.place, alive)
 
-    @activity.defn
+    @blocking
     def take_down(self, ref: LeaseRef) -> Sighting:
         """Delete what is left of the lease, then look again: the sighting after the deletion."""
         with as_application_errors():
@@ -72,14 +70,14 @@ class ProvisioningActivities:
             self._ledger.seen(lease.id, sighting.resources)
             return sighting
 
-    @activity.defn
+    @blocking
     def look(self, ref: LeaseRef) -> Sighting:
         """What can be seen of the lease's resources now; changes nothing."""
         with as_application_errors():
             lease = lease_of(self._ledger, ref)
             return self._provider(lease).look(lease.id, lease.request.place, self._known(lease.id))
 
-    @activity.defn
+    @blocking
     def set_end(self, move: MoveEnd) -> None:
         """Write the end date on the resources (law 10): the one that holds now, which may be later than `move`."""
         with as_application_errors():
