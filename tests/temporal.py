@@ -47,9 +47,7 @@ async def register_search_attributes(client: Client) -> None:
 async def time_skipping() -> AsyncIterator[WorkflowEnvironment]:
     """A time-skipping server with our search attributes; time moves only by `env.sleep` or awaited results."""
     path = test_server_program()
-    env = await WorkflowEnvironment.start_time_skipping(
-        test_server_existing_path=path, data_converter=data_converter
-    )
+    env = await WorkflowEnvironment.start_time_skipping(test_server_existing_path=path, data_converter=data_converter)
     try:
         await register_search_attributes(env.client)
         yield env

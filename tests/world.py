@@ -67,6 +67,7 @@ class World:
     terms: Terms = field(default_factory=Terms)
     made: int = 0
     quotas: tuple[Quota, ...] = (Quota("research", 16),)
+    directory: FakeDirectory = field(default_factory=lambda: FakeDirectory((REQUESTER, MANAGER, SECOND, ADMIN)))
     acts: int = 0
     sweeps: int = 0
     late: timedelta = timedelta()
@@ -79,6 +80,11 @@ class World:
                 for worker in build_workers(self.env.client, self._activities(), threads, **settings):  # type: ignore[arg-type]
                     await stack.enter_async_context(worker)
                 yield
+
+    def allow(self, quotas: tuple[Quota, ...]) -> None:
+        """From now on the team may hold this much."""
+        self.quotas = quotas
+        self.directory.teams["research"] = Team("research", lead=MANAGER.id, quotas=quotas)
 
     async def ask(self, **changes: object) -> Handle:
         """Start a lease workflow for eight hours of one A10G, with `changes` to the request."""
@@ -167,16 +173,21 @@ class World:
             if lease is not None and lease.state in states and not (lease.final and await self._open(handle)):
                 return lease
             await asyncio.sleep(0.01)
-            await self.env.sleep(timedelta(seconds=5))
+            if self.env.supports_time_skipping:
+                await self.env.sleep(timedelta(seconds=5))
         raise AssertionError(f"{handle.id} never became {states} on record: {lease}")
+
+    async def eventually(self, holds: Callable[[], bool], what: str) -> None:
+        """Wait until something outside of the workflow holds."""
+        for _ in range(600):
+            if holds():
+                return
+            await asyncio.sleep(0.03)
+        raise AssertionError(f"this never came: {what}")
 
     async def told(self, handle: Handle, notice: str) -> None:
         """Messages go their own way beside the lease: wait for this one."""
-        for _ in range(1_000):
-            if notice in self.notifier.kinds(handle.id):
-                return
-            await asyncio.sleep(0.01)
-        raise AssertionError(f"{handle.id} was only told {self.notifier.kinds(handle.id)}")
+        await self.eventually(lambda: notice in self.notifier.kinds(handle.id), f"{notice} of {handle.id}")
 
     async def history(self, handle: Handle) -> list[HistoryEvent]:
         """The events of the run that the handle stands for."""
@@ -190,9 +201,8 @@ class World:
         return activity_time() + self.late
 
     def _activities(self) -> Activities:
-        team = Team("research", lead=MANAGER.id, quotas=self.quotas)
-        directory = FakeDirectory((REQUESTER, MANAGER, SECOND, ADMIN), (team,))
-        providers = {"aws": self.cloud}
+        self.allow(self.quotas)
+        directory, providers = self.directory, {"aws": self.cloud}
         return Activities(
             RecordActivities(self.ledger, directory),
             AssessmentActivities(providers, lambda *_: self.decision, directory, self.ledger, activity_time),
