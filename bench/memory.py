@@ -55,11 +55,7 @@ async def open_leases(on: Stage, count: int, state: State, **changes: str) -> No
 
 
 async def _bare(on: Stage, count: int, script: str) -> None:
-    handles = []
-
     async def one(_: int) -> None:
-        handles.append(await on.bare_workflow(BareTimer.run, script, FAR, ""))
+        await on.asleep(await on.bare_workflow(BareTimer.run, script, FAR, ""))
 
     await each(range(count), one)
-    # A query is answered after what came before it: then the script has been played and the workflow sleeps.
-    await each(handles, on.asleep)
