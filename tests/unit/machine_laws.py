@@ -44,7 +44,7 @@ class Laws(RuleBasedStateMachine):
             change = act(before, *arguments, now=self.now, **named)
         except Refused as refusal:
             change = transitions.refused_attempt(before, "anybody", act.__name__, refusal, self.now)
-            assert change.lease == replace(before, revision=before.revision + 1)
+            assert change.lease == replace(before, revision=before.revision + 1, refusal=change.lease.refusal)
             self.lease = change.lease
             return False
         self.lease = change.lease

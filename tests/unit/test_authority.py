@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from lessor.domain.authority import require_steward
+from lessor.domain.approval import Step, Vote
+from lessor.domain.authority import require_covered, require_steward
 from lessor.domain.errors import Refused
 from lessor.domain.people import Person
-from tests.builders import ADMIN, FINANCE, MANAGER, REQUESTER, STRANGER, a_lease, a_person
+from lessor.domain.policy import Outcome, StepSpec
+from tests.builders import ADMIN, FINANCE, MANAGER, READY, REQUESTER, STRANGER, a_decision, a_lease, a_person
 
 
 @pytest.mark.parametrize("person", [REQUESTER, a_person("W0REQUESTER"), MANAGER, ADMIN])
@@ -31,3 +33,25 @@ def test_who_may_not(person: Person, code: str) -> None:
     with pytest.raises(Refused) as refused:
         require_steward(a_lease(), person)
     assert refused.value.code == code
+
+
+def test_a_longer_lease_needs_those_whom_the_policy_would_ask() -> None:
+    lease = a_lease()
+    asks = a_decision(steps=(StepSpec("finance", ("group:finance",)),))
+    with pytest.raises(Refused, match="needs the approval of finance .group:finance.") as refused:
+        require_covered(lease, asks, REQUESTER)
+    assert refused.value.code == "needs-approval"
+    require_covered(lease, asks, FINANCE)
+    approved = Step("finance", ("admins", "group:finance"), votes=(Vote("U0FINANCE", READY),))
+    require_covered(replace(lease, steps=(*lease.steps, approved)), asks, REQUESTER)
+    require_covered(lease, a_decision(Outcome.APPROVE), REQUESTER)
+    with pytest.raises(Refused, match="the lease still ends at 2026-11-27 17:15 UTC") as denied:
+        require_covered(lease, a_decision(Outcome.DENY), MANAGER)
+    assert denied.value.code == "policy"
+
+
+def test_the_owner_is_never_one_of_those_who_are_asked() -> None:
+    leads = replace(REQUESTER, leads=("ml",))
+    asks = a_decision(steps=(StepSpec("a lead", ("lead:ml",), 1),))
+    with pytest.raises(Refused, match="needs the approval of a lead"):
+        require_covered(replace(a_lease(), steps=()), asks, leads)

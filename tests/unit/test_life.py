@@ -240,7 +240,10 @@ def test_a_restore_that_comes_to_nothing_is_stopped_again_with_all_its_data(fail
 def test_a_stop_that_fails_stops_nothing_and_deletes_nothing() -> None:
     change = life.stop_failed(a_lease(State.ENDING), "denied", ENDS)
     assert (change.lease.state, change.lease.problem) == (State.ENDING, "denied")
-    assert change.events == (Event("stop-failed", ENDS, "lessor", {"problem": "denied"}),)
+    next_try = ENDS + change.lease.terms.blocked_retry
+    data = {"problem": "denied", "next_try": next_try.isoformat()}
+    assert change.events == (Event("stop-failed", ENDS, "lessor", data),)
+    assert (change.lease.problem, change.lease.next_try) == ("denied", next_try)
 
 
 def test_an_end_that_could_not_be_written_is_on_record() -> None:

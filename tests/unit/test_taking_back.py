@@ -9,7 +9,7 @@ import pytest
 
 from lessor.domain import transitions
 from lessor.domain.errors import Refused
-from lessor.domain.lease import FINAL, Event, State
+from lessor.domain.lease import FINAL, Event, Refusal, State
 from lessor.domain.quote import Quote
 from tests.builders import (
     ASKED,
@@ -94,7 +94,8 @@ def test_a_rule_denies_only_what_was_not_tried(state: State) -> None:
 def test_a_refused_attempt_is_on_record_and_changes_nothing_else(state: State) -> None:
     lease = a_lease(state)
     change = transitions.refused_attempt(lease, "U0STRANGER", "approve", Refused("not-approver", "no"), READY)
-    assert change.lease == replace(lease, revision=lease.revision + 1)
+    refusal = Refusal("U0STRANGER", "approve", "no", READY)
+    assert change.lease == replace(lease, revision=lease.revision + 1, refusal=refusal)
     assert change.events == (
         Event("refused", READY, "U0STRANGER", {"verb": "approve", "code": "not-approver", "why": "no"}),
     )
