@@ -85,7 +85,8 @@ class Act:
     """One act of one person on one lease.
 
     `id` is the business key (update id): the same key has one effect, whether it arrives as update or as signal.
-    `until` is the new end for `extend` and `restore`; `reason` is required for `deny`.
+    `until` is the new end for `extend` and `restore`; `reason` is required for `deny`. `via` is where the person acted,
+    `slack` or `cli`, and goes on record with the effect; empty for acts that an earlier version sent.
     """
 
     id: str
@@ -93,6 +94,7 @@ class Act:
     by: str
     reason: str = ""
     until: datetime | None = None
+    via: str = ""
 
 
 @dataclass(frozen=True)

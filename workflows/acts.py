@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from lessor.contracts import Act, Answer, Verb
@@ -13,15 +14,11 @@ from lessor.domain.people import Person
 
 
 def transition(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
-    """What `act` does to `lease`. Raises `Refused` when the domain does not allow it."""
-    if act.verb is Verb.APPROVE:
-        return transitions.approve(lease, person, now, act.reason)
-    if act.verb is Verb.DENY:
-        return transitions.deny(lease, person, act.reason, now)
-    if act.verb is Verb.WITHDRAW:
-        return transitions.withdraw(lease, person.id if person.is_same(lease.requester_ids) else act.by, now)
-    require_steward(lease, person)
-    return _steward(lease, act, person, now)
+    """What `act` does to `lease`, with where it came from on record. Raises `Refused` when it is not allowed."""
+    change = _effect(lease, act, person, now)
+    if not act.via:
+        return change
+    return replace(change, events=tuple(replace(e, data={**e.data, "via": act.via}) for e in change.events))
 
 
 def malformed(act: Act) -> str:
@@ -51,13 +48,24 @@ def refused(lease: Lease, act: Act, refusal: Refused, now: datetime) -> Answer:
     return Answer(False, refusal.code, str(refusal), lease.id, lease.state.value, by, at, lease.ends_at)
 
 
+def _effect(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
+    if act.verb is Verb.APPROVE:
+        return transitions.approve(lease, person, now, act.reason)
+    if act.verb is Verb.DENY:
+        return transitions.deny(lease, person, act.reason, now)
+    if act.verb is Verb.WITHDRAW:
+        return transitions.withdraw(lease, person.id if person.is_same(lease.requester_ids) else act.by, now)
+    require_steward(lease, person)
+    return _steward(lease, act, person, now)
+
+
 def _words(lease: Lease, act: Act) -> str:
     if act.verb is Verb.APPROVE and lease.state is State.AWAITING_APPROVAL:
         return f"{lease.id}: your approval is recorded; more are needed"
     words = {
         Verb.APPROVE: "approved",
         Verb.DENY: "denied",
-        Verb.WITHDRAW: "withdrawn",
+        Verb.WITHDRAW: "withdrawn" if lease.final else "is being withdrawn; what exists of it is taken down first",
         Verb.EXTEND: "extended",
         Verb.RELEASE: "released; it is stopped now and deleted after the grace period",
         Verb.KEEP: "kept until its end",

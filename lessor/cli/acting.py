@@ -17,6 +17,7 @@ from lessor.when import end_and_rest, local
 if TYPE_CHECKING:
     from lessor.gateway import Gateway
 
+VIA = "cli"
 QUESTIONS = {
     Verb.RELEASE: "Give {id} back now? Its machines stop, and are deleted after the grace period",
     Verb.WITHDRAW: "Withdraw the request {id}? What exists of it already is taken down",
@@ -50,7 +51,7 @@ async def restore_lease(session: Session, gateway: Gateway, person: Person, text
 async def _send(
     session: Session, gateway: Gateway, person: Person, lease: str, verb: Verb, reason: str, until: datetime | None
 ) -> int:
-    act = Act(f"{lease}/{verb.value}/cli:{uuid.uuid4().hex}", verb, person.id, reason, until)
+    act = Act(f"{lease}/{verb.value}/cli:{uuid.uuid4().hex}", verb, person.id, reason, until, VIA)
     answer = await gateway.act(lease, act)
     if not answer.ok:
         raise Refused(answer.code, _words(answer, person))

@@ -29,7 +29,7 @@ def test_acts(lessor: Lessor, gateway: FakeGateway, words: tuple[str, ...], verb
     result = lessor(*words, actor="Manager@Example.com")
     assert (result.exit_code, result.stdout) == (0, "gpu-7k3qxa2m is approved\n")
     [(lease, act)] = gateway.acts
-    assert (lease, act.verb, act.by, act.reason) == (LEASE_ID, verb, "U0MANAGER", reason)
+    assert (lease, act.verb, act.by, act.reason, act.via) == (LEASE_ID, verb, "U0MANAGER", reason, "cli")
 
 
 def test_a_denial_needs_a_reason(lessor: Lessor, gateway: FakeGateway) -> None:

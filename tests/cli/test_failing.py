@@ -70,7 +70,8 @@ def test_a_broken_configuration_stops_every_command(lessor: Lessor, tmp_path: Pa
         ),
         (
             ("list", "--teem", "a"),
-            "lessor: no such option: --teem (Possible options: --after, --state, --team); nothing was done, see: lessor list --help",
+            "lessor: no such option: --teem (Possible options: --after, --state, --team); nothing was done, "
+            "see: lessor list --help",
         ),
         (
             ("config", "chek"),
