@@ -13,7 +13,7 @@ UV := UV_PYTHON_DOWNLOADS=never $(if $(wildcard $(BIN)/python),,UV_PYTHON=$(PYTH
 LOCKED := pyproject.toml uv.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test check lint types imports unit e2e bench screenshots format clean
+.PHONY: help setup demo up test check lint types imports unit e2e bench screenshots histories format clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ e2e: .venv/.for-tests ## The whole story in a browser
 screenshots: e2e ## Take the pictures of the README anew
 	mkdir -p docs/images
 	cp tests/out/screenshots/*.png docs/images/
+
+histories: .venv/.for-tests ## Record the workflow histories of this version, which later ones must replay
+	$(BIN)/python -m tests.replay.record
 
 bench: .venv/.for-tests ## Benchmarks against bare Temporal and bare Bolt; writes bench/out/results.json
 	$(BIN)/python -m bench

@@ -1,0 +1,204 @@
+"""The stories whose histories are stored. Together they go through every phase, verb, event and message of a lease.
+
+Each story moves one world and names the runs that are worth keeping, oldest first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from lessor.contracts import SIGNAL_ACT, SIGNAL_OBSERVED, Act, Notice, Observed, Verb
+from lessor.domain.lease import State, Terms
+from lessor.domain.resource import Condition
+from lessor.ports import PermanentError, RetryableError
+from tests.replay import requests
+from tests.replay.moves import HOUR, MINUTE, Runs, Story, asked, do, finished, held, run
+from tests.world import ADMIN, MANAGER, REQUESTER, World, tiny_terms
+
+RENEWED_AFTER = 60
+"""How many events the real-time server lets a run have before it suggests to continue as new."""
+
+
+async def whole_life(world: World) -> Runs:
+    handle = await world.active()
+    ready = await world.lease(handle)
+    await world.sleep(7 * HOUR + 31 * MINUTE)
+    await world.told(handle, "warning")
+    assert ready.ends_at is not None
+    await do(world, handle, Verb.EXTEND, until=ready.ends_at + 2 * HOUR, reason="one more epoch")
+    await do(world, handle, Verb.KEEP)
+    return await finished(handle, "closed")
+
+
+async def restored(world: World) -> Runs:
+    """Released; the first wish to have it back fails, the second is taken back, the third comes true."""
+    handle = await world.active()
+    await do(world, handle, Verb.RELEASE)
+    stopped = await world.until(handle, State.STOPPED)
+    assert stopped.stopped_at is not None
+    later = stopped.stopped_at + 6 * HOUR
+    world.cloud.fail["start"] = [PermanentError("the account has no vCPUs left", "VcpuLimitExceeded")]
+    await do(world, handle, Verb.RESTORE, until=later)
+    await world.eventually(lambda: world.events(handle)[-2:] == ["restore-failed", "stopped"], "a failed restore")
+    await world.until(handle, State.STOPPED)
+    with held() as gate:
+        world.cloud.before["start"] = gate.pass_through
+        await do(world, handle, Verb.RESTORE, until=later)
+        await gate.reached()
+        await do(world, handle, Verb.WITHDRAW)
+    await world.until(handle, State.STOPPED)
+    await do(world, handle, Verb.RESTORE, until=later)
+    await world.until(handle, State.ACTIVE)
+    return await finished(handle, "closed")
+
+
+async def cancelled(world: World) -> Runs:
+    handle = await world.active()
+    await handle.cancel()
+    return await finished(handle, "closed")
+
+
+async def by_signal(world: World) -> Runs:
+    """Every act arrives by the durable way: one that is refused, then the approval twice."""
+    handle = await asked(world)
+    await handle.signal(SIGNAL_ACT, Act("by-signal-0", Verb.APPROVE, REQUESTER.id))
+    await world.told(handle, "refused")
+    approval = Act("by-signal-1", Verb.APPROVE, MANAGER.id)
+    await handle.signal(SIGNAL_ACT, approval)
+    await handle.signal(SIGNAL_ACT, approval)
+    await world.until(handle, State.ACTIVE)
+    await handle.signal(SIGNAL_ACT, Act("by-signal-2", Verb.RELEASE, REQUESTER.id))
+    return await finished(handle, "closed")
+
+
+async def blocked(world: World) -> Runs:
+    """Neither the stop nor the deletion works at first."""
+    world.terms = Terms(verify_interval=11 * MINUTE)
+    world.cloud.fail["stop"] = [PermanentError("stop protection is on", "OperationNotPermitted")]
+    handle = await world.active()
+    await do(world, handle, Verb.RELEASE)
+    await world.when(handle, lambda lease: lease.problem != "", "a stop that failed")
+    await world.sleep(31 * MINUTE)
+    await world.until(handle, State.STOPPED)
+    world.cloud.fail["delete"] = [PermanentError("termination protection is on") for _ in range(4)]
+    await do(world, handle, Verb.RELEASE)
+    return await finished(handle, "closed")
+
+
+async def nobody_reached(world: World) -> Runs:
+    """The first warning reaches nobody, and the new end cannot be written on the machine."""
+    world.notifier.silent[Notice.WARNING] = 1
+    handle = await world.active()
+    ready = await world.lease(handle)
+    assert ready.ends_at is not None
+    world.cloud.fail["set_end"] = [PermanentError("not authorized to perform CreateTags", "UnauthorizedOperation")]
+    await do(world, handle, Verb.EXTEND, ADMIN, until=ready.ends_at + HOUR)
+    await world.eventually(lambda: "end-unwritten" in world.events(handle), "an end that could not be written")
+    return await finished(handle, "closed")
+
+
+async def interrupted(world: World) -> Runs:
+    """A report that proves wrong, then one that proves right."""
+    handle = await world.active()
+    lease = await world.lease(handle)
+    assert lease.ready_at is not None
+    machine = lease.resources[0]
+    await world.sleep(30 * MINUTE)
+    await handle.signal(SIGNAL_OBSERVED, Observed(machine.id, "gone", "", lease.ready_at + 29 * MINUTE))
+    await world.eventually(lambda: world.cloud.times("look") == 2, "a second look")
+    world.turn(handle, Condition.GONE, "Server.SpotInstanceTermination")
+    seen = Observed(machine.id, "gone", "Server.SpotInstanceTermination", lease.ready_at + 31 * MINUTE)
+    await world.sleep(2 * MINUTE)
+    await handle.signal(SIGNAL_OBSERVED, seen)
+    return await finished(handle, "closed")
+
+
+async def throttled(world: World) -> Runs:
+    """Every activity of a cloud fails once on its way."""
+    for method in ("quote", "launch", "await_usable", "stop", "delete"):
+        world.cloud.fail[method] = [RetryableError("too many requests", "RequestLimitExceeded")]
+    handle = await world.active()
+    await do(world, handle, Verb.RELEASE)
+    return await finished(handle, "closed")
+
+
+async def terminated(world: World) -> Runs:
+    """Its workflow is ended from outside; a sweep starts another, which takes it down."""
+    handle = await world.active()
+    await world.sleep(11 * MINUTE)
+    await handle.terminate(reason="cleaning up")
+    await world.sweep()
+    await world.recorded(handle, State.CLOSED)
+    return [run(world, "sweep-1"), run(world, handle.id)]
+
+
+async def left_over(world: World) -> Runs:
+    """Something appears after the lease was closed; the second sweep believes it."""
+    handle = await world.active()
+    await do(world, handle, Verb.RELEASE)
+    await world.until(handle, State.STOPPED)
+    await do(world, handle, Verb.RELEASE)
+    await finished(handle, "closed")
+    machine = next(iter(world.cloud.machines.values()))
+    await world.sleep(11 * MINUTE)
+    world.cloud.machines[machine.id] = replace(machine, condition=Condition.RUNNING)
+    await world.sweep()
+    await world.sleep(11 * MINUTE)
+    await world.sweep()
+    await world.recorded(handle, State.CLOSED)
+    return [run(world, "sweep-2"), run(world, handle.id)]
+
+
+async def sweep_in_trouble(world: World) -> Runs:
+    """The place cannot be read, and nothing is concluded from that."""
+    await world.active()
+    world.cloud.fail["conditions"] = [PermanentError("not authorized to perform DescribeInstances", "Unauthorized")]
+    outcome = await world.sweep()
+    assert not outcome.places[0].complete
+    return [run(world, "sweep-1")]
+
+
+async def continued_as_new(world: World) -> Runs:
+    """For a server that suggests it after `RENEWED_AFTER` events."""
+    world.terms = replace(tiny_terms(), grace=timedelta(milliseconds=50))
+    handle = await world.active()
+    first = await run(world, handle.id).describe()
+    for _ in range(8):
+        await do(world, handle, Verb.KEEP)
+    await world.eventually(lambda: world.events(handle).count("kept") == 8, "eight acts")
+    await do(world, handle, Verb.RELEASE)
+    await finished(handle, "closed")
+    last = await run(world, handle.id).describe()
+    assert first.run_id != last.run_id
+    return [run(world, handle.id, first.run_id), run(world, handle.id, last.run_id)]
+
+
+SKIPPING: tuple[Story, ...] = (
+    whole_life,
+    requests.denied,
+    requests.denied_by_policy,
+    requests.withdrawn,
+    requests.withdrawn_while_provisioning,
+    requests.lapsed,
+    requests.waiting_for_capacity,
+    requests.failed,
+    restored,
+    cancelled,
+    requests.cancelled_before_approval,
+    by_signal,
+    blocked,
+    requests.auto_approved,
+    requests.over_quota,
+    requests.price_rose,
+    nobody_reached,
+    interrupted,
+    throttled,
+    terminated,
+    left_over,
+    sweep_in_trouble,
+)
+"""Played where time is skipped."""
+
+REAL_TIME: tuple[Story, ...] = (continued_as_new,)
+"""Played on the dev server, since only that one suggests to continue as new."""
