@@ -29,7 +29,7 @@ WANTED = {
     "LESSOR_TEMPLATES": "is a directory laid out like templates/, with the files that you want worded differently",
 }
 WEB = re.compile(r"https?://[^\s/@]+(/\S*)?")
-DATABASE = re.compile(r"(sqlite:///\S+|postgresql(\+psycopg)?://\S+)")
+DATABASE = re.compile(r"(sqlite:///\S.*|postgresql(\+psycopg)?://\S+)")
 
 
 class SettingsError(Exception):

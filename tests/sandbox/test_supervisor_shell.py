@@ -15,6 +15,7 @@ from rich.console import Console
 from lessor.sandbox import portplan, up
 from lessor.sandbox.datadir import claimed
 from lessor.sandbox.programs import Sandbox, lay_exports
+from lessor.settings import read_settings
 
 SHELLS = [name for name in ("sh", "bash", "zsh") if shutil.which(name)]
 READ = "import json, os; print(json.dumps(dict(os.environ)))"
@@ -56,6 +57,14 @@ def test_the_command_line_finds_the_sandbox_from_anywhere(sandbox: Sandbox, tmp_
         check=True,
     )
     assert ran.stdout.startswith(f"{sandbox.data.config} is valid: ")
+
+
+def test_lessors_own_programs_accept_a_directory_that_a_shell_would_take_apart(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in sandbox.settings.items():
+        monkeypatch.setenv(name, value)
+    assert read_settings().database_url == f"sqlite:///{sandbox.data.root}/lessor.db"
 
 
 def test_the_links_name_the_file(sandbox: Sandbox) -> None:
