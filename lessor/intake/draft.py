@@ -8,6 +8,7 @@ from typing import Protocol
 
 from lessor.domain.errors import FieldError, Invalid
 from lessor.domain.request import Limits, Market, Need, Place, Request, Workload
+from lessor.intake.wording import listed
 from lessor.when import End
 
 
@@ -48,7 +49,7 @@ class Draft:
     """`end_text` is the end as it was written, also when it is refused, so that a form can show it again.
 
     `missing` and `problems` name fields as `FieldError` does: need, count, end, team, workload, purpose, market, place,
-    disk_gib, tags.
+    disk_gib, tags. `places` are the names that can be chosen from.
     """
 
     need: Need | None = None
@@ -63,6 +64,7 @@ class Draft:
     snapshot: bool = False
     cost_center: str = ""
     tags: dict[str, str] = field(default_factory=dict)
+    places: tuple[str, ...] = field(default=(), compare=False)
     missing: tuple[str, ...] = ()
     problems: tuple[FieldError, ...] = ()
 
@@ -72,7 +74,7 @@ class Draft:
 
     def request(self, requester: str, interaction: str) -> Request:
         """The request that was typed. Raises `Invalid` with what is missing or wrong."""
-        errors = (*self.problems, *(FieldError(name, MISSING[name]) for name in self.missing))
+        errors = (*self.problems, *(FieldError(name, self._wanted(name)) for name in self.missing))
         if errors or not (self.need and self.end and self.workload and self.place):
             raise Invalid(errors)
         return Request(
@@ -92,6 +94,11 @@ class Draft:
             tags=self.tags,
         )
 
+    def _wanted(self, name: str) -> str:
+        if name == "place" and self.places:
+            return f"say where, such as in {self.places[0]}; configured: {listed(self.places)}"
+        return MISSING[name]
+
 
 MISSING = {
     "need": "say which GPUs, such as 2 x a100 80gb or g5.xlarge",
@@ -99,5 +106,5 @@ MISSING = {
     "team": "say for which team, such as team:research",
     "workload": f"say what for: {', '.join(kind.value for kind in Workload)}",
     "purpose": 'say why, such as "fine-tune the ranking model"',
-    "place": "say where, such as in research-us",
+    "place": "no place is configured yet; an administrator can add one to lessor.yaml",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from lessor.intake.wording import MARKETS, NO, WORKLOADS, YES, listed, squeezed
 from lessor.when import End, UnclearEndError, parse_end
 
 DEFAULT_DISK = 200
+REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-?\d{1,2}[a-z]?")
 
 
 @dataclass
@@ -30,6 +32,7 @@ class Gathering:
     end_text: str = ""
     single: dict[str, str] = field(default_factory=dict)
     where: Place | None = None
+    nowhere: list[str] = field(default_factory=list)
     tags: dict[str, str] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
     problems: list[FieldError] = field(default_factory=list)
@@ -38,6 +41,7 @@ class Gathering:
         """What was said, with the only choice filled in where there is only one."""
         teams = [team.key for team in self.offered.teams]
         team = self.single.get("team") or (teams[0] if len(teams) == 1 else "")
+        self._refuse_nowhere()
         place = self.where or (place_of(self.offered.places[0]) if len(self.offered.places) == 1 else None)
         workload = self.single.get("workload")
         purpose = " ".join(self.words).strip(" ,;")
@@ -57,9 +61,19 @@ class Gathering:
             snapshot=self.single.get("snapshot") == "yes",
             cost_center=self.single.get("cost_center", ""),
             tags=self.tags,
+            places=tuple(one.name for one in self.offered.places),
             missing=tuple(name for name, value in present.items() if not value and name not in wrong),
             problems=tuple(self.problems),
         )
+
+    def _refuse_nowhere(self) -> None:
+        """What stood where a place stands, when no place was named besides: nobody is put elsewhere in silence."""
+        if self.where or any(problem.field == "place" for problem in self.problems):
+            return
+        clear = [word for word in self.nowhere if looks_like_place(word, self.offered.places)]
+        unclear = self.nowhere if len(self.offered.places) > 1 else []
+        for word in (*clear, *unclear)[:1]:
+            self.place(word)
 
     def wrong(self, name: str, message: str) -> None:
         self.problems.append(FieldError(name, message))
@@ -186,6 +200,14 @@ def find_place(value: str, places: Sequence[OfferedPlace]) -> Place | None:
     if not found:
         found = [place_of(place, _region(said, place), said) for place in places if _has_zone(said, place)]
     return found[0] if len(found) == 1 else None
+
+
+def looks_like_place(word: str, places: Sequence[OfferedPlace]) -> bool:
+    """Whether the word can hardly be anything but a place: `aws-mars`, `eu-west-9`, `reserch-us`."""
+    said = word.casefold()
+    if said.partition("-")[0] in {place.provider.casefold() for place in places} or REGION.fullmatch(said):
+        return True
+    return bool(difflib.get_close_matches(said, [place.name.casefold() for place in places], n=1, cutoff=0.8))
 
 
 def _has_zone(said: str, place: OfferedPlace) -> bool:

@@ -189,6 +189,8 @@ class _Reader:
         taken = 2 if following.casefold() == "team" and self._is_team(position + 2) else 0
         taken = self._take_joined(position + 1) if taken else self._take_word(position + 1)
         taken = taken or (self._take_need(position + 1) if word != "and" else 0)
+        if not taken and word == "in" and following:
+            self.found.nowhere.append(following)
         return taken + 1 if taken else 0
 
     def _is_team(self, position: int) -> bool:
