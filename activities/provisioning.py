@@ -14,7 +14,7 @@ from lessor.contracts import LeaseRef, MoveEnd
 from lessor.domain.lease import Lease, State
 from lessor.domain.provisioning import Candidate, Order, Provisioned
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
-from lessor.ports import Intent, Ledger, LimitError, NoCapacityError, PermanentError, Provider, RetryableError
+from lessor.ports import Intent, Ledger, NoCapacityError, PermanentError, Provider, RetryableError
 
 
 class ProvisioningActivities:
@@ -125,7 +125,7 @@ class ProvisioningActivities:
                 continue
             try:
                 return provider.await_usable(order, self._launch(provider, order, candidate), alive)
-            except (NoCapacityError, LimitError) as error:
+            except (NoCapacityError, PermanentError) as error:
                 attempts.refused(candidate, error)
         raise attempts.conclusion(order)
 

@@ -19,7 +19,7 @@ from lessor.domain.quote import Offer, Quote
 from lessor.domain.records import AuditReport, Ended, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import Resource, Sighting, Tagged
-from lessor.refusals import LimitError, NoCapacityError, PermanentError, ProviderError, RetryableError
+from lessor.refusals import NoCapacityError, PermanentError, ProviderError, RetryableError
 
 __all__ = [
     "AuditReport",
@@ -35,7 +35,6 @@ __all__ = [
     "LeaseRuns",
     "Ledger",
     "LedgerUnavailableError",
-    "LimitError",
     "MessageBook",
     "MessageRef",
     "NoCapacityError",
@@ -91,8 +90,8 @@ class Provider(Protocol):
 
         May answer with less than was ordered; that is recorded first, and `await_usable` then undoes it.
 
-        Raises `NoCapacityError` (this candidate only), `LimitError` (this region only), `PermanentError`,
-        `RetryableError` (it may exist now).
+        Raises `NoCapacityError` (this candidate only), `PermanentError` (nothing in its region), `RetryableError` (it
+        may exist now).
         """
         ...
 

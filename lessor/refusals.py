@@ -25,11 +25,3 @@ class NoCapacityError(ProviderError):
 
 class PermanentError(ProviderError):
     """It can never succeed as asked (account quota, access denied, bad parameter): one attempt, told at once."""
-
-
-class LimitError(PermanentError):
-    """The account's own limit in one `region`: waiting does not heal it, but another region may do."""
-
-    def __init__(self, message: str, code: str, region: str) -> None:
-        super().__init__(message, code)
-        self.region = region

@@ -16,7 +16,7 @@ from botocore.exceptions import (
 from botocore.exceptions import ConnectionError as NoConnectionError
 from botocore.parsers import ResponseParserError
 
-from lessor.ports import LimitError, NoCapacityError, PermanentError, ProviderError, RetryableError
+from lessor.ports import NoCapacityError, PermanentError, ProviderError, RetryableError
 
 CAPACITY = frozenset(
     {
@@ -125,15 +125,14 @@ def sorted_errors(doing: str, tried: str = "") -> Iterator[None]:
         ) from error
 
 
-def quota_exceeded(error: PermanentError, region: str, what: str, vcpus: int, quota: int | None) -> LimitError:
+def quota_exceeded(error: PermanentError, region: str, what: str, vcpus: int, quota: int | None) -> PermanentError:
     """The refusal for the account's own limit, with what is needed and what there is (case C12)."""
     limit = f"{quota} vCPUs" if quota is not None else "not readable"
-    return LimitError(
+    return PermanentError(
         f"the AWS account's limit in {region} does not allow {what}: it needs {vcpus} vCPUs, the quota is {limit} "
         "for all running machines of this family together. Nothing was created; ask an administrator to raise "
         "the quota in Service Quotas, or choose something smaller or another region",
         error.code,
-        region,
     )
 
 

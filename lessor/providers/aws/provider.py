@@ -104,8 +104,8 @@ class Ec2Provider:
         """Create it, once per token: what lives of the lease already, in any zone and region, is returned instead.
 
         The answer can be fewer machines than needed: it is stored first, `await_usable` decides. Raises
-        `NoCapacityError` (this candidate only), `LimitError` (this region only), `PermanentError`, `RetryableError`
-        (it may exist now).
+        `NoCapacityError` (this candidate only), `PermanentError` (nothing in its region), `RetryableError` (it may
+        exist now).
         """
         place = order.request.place
         site = self._site(place, candidate.region)
