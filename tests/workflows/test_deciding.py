@@ -48,14 +48,6 @@ async def test_the_same_act_redelivered_gives_the_same_answer(world: World) -> N
     assert "refused" not in world.events(handle)
 
 
-async def test_an_approval_sent_with_the_first_task_counts(world: World) -> None:
-    handle = await world.ask()
-    answer = await world.act(handle, Verb.APPROVE, MANAGER)
-    assert answer.ok
-    await world.until(handle, State.ACTIVE)
-    assert world.events(handle)[:4] == ["requested", "assessed", "approval-given", "approved"]
-
-
 async def test_a_recorded_act_has_its_effect_without_an_answer(world: World) -> None:
     handle = await world.ask()
     await world.until(handle, State.AWAITING_APPROVAL)
