@@ -7,9 +7,12 @@ from temporalio import activity
 from activities.beating import blocking
 from activities.errors import as_application_errors
 from lessor.contracts import LeaseRef, RecordInput
+from lessor.domain.lease import FINAL, State
 from lessor.domain.people import Person
 from lessor.domain.quota import Quota, Reservation
 from lessor.ports import Directory, Ledger
+
+HOLDS_NOTHING = FINAL | {State.STOPPED}
 
 
 class RecordActivities:
@@ -21,8 +24,10 @@ class RecordActivities:
 
     @blocking
     def record(self, wanted: RecordInput) -> None:
-        """Append the events and store the lease, once each."""
+        """Append the events and store the lease, once each; a lease that is stopped or over gives its quota back."""
         self._ledger.record(wanted.lease, wanted.events)
+        if wanted.lease.state in HOLDS_NOTHING:
+            self._ledger.release(wanted.lease.id)
 
     @blocking
     def reserve(self, wanted: Reservation) -> None:

@@ -38,7 +38,6 @@ class Life(Rhythm):
                 return
             else:
                 await self._phase()
-        await calls.give_back(self.lease)
         self._drop_chores()
 
     async def _phase(self) -> None:
@@ -172,7 +171,6 @@ class Life(Rhythm):
         except FailureError as error:
             if self.lease.state is State.PROVISIONING:
                 self._book.apply(life.restore_failed(self.lease, calls.reason(error), workflow.now()))
-                await calls.give_back(self.lease)
             return
         if self.lease.state is State.PROVISIONING:
             self._book.apply(life.restored(self.lease, started_at, workflow.now()))
@@ -220,7 +218,6 @@ class Life(Rhythm):
             return
         if self.lease.state is State.ENDING:
             self._book.apply(life.stopped(self.lease, stopped_at, workflow.now()))
-            await calls.give_back(self.lease)
 
     async def _stop_failed(self, problem: str) -> None:
         """Never delete because a stop failed: people are told, and it is tried again. Gone already means clean up."""
