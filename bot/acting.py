@@ -26,11 +26,10 @@ _KEY_MOST = 255
 
 @dataclass(frozen=True)
 class Told:
-    """What the person is told; `ok` is false when nothing was changed, and `code` then says why."""
+    """What the person is told; `ok` is false when nothing was changed."""
 
     ok: bool
     message: Message
-    code: str = ""
 
 
 class Acting:
@@ -46,13 +45,13 @@ class Acting:
             key = f"{lease_id}/{verb.value}/{ask.key}"[:_KEY_MOST]
             answer = await self._desk.gateway.act(lease_id, Act(key, verb, ask.user, reason, until, VIA))
         except Refused as refused:
-            return Told(False, self._desk.refusal(refused), refused.code)
+            return Told(False, self._desk.refusal(refused))
         if answer.ok:
             return Told(True, self._words(answer, verb, None, person.tz))
         lease = await self._lease(lease_id)
         if lease and verb in (Verb.APPROVE, Verb.DENY):
             await self._redraw_clicked(ask, lease, person.tz)
-        return Told(False, self._words(answer, verb, lease, person.tz), answer.code)
+        return Told(False, self._words(answer, verb, lease, person.tz))
 
     async def button(self, ask: Ask, verb: Verb) -> None:
         """A click; the answer is shown beside the message."""

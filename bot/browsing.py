@@ -13,10 +13,11 @@ from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose, markdown
 from bot.blocks.text import cut
 from bot.desk import Desk
+from bot.details import history
 from bot.facts import facts
 from bot.people import People
 from lessor.contracts import Verb
-from lessor.domain.authority import may_enter
+from lessor.domain.authority import may_enter, require_steward
 from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
 from lessor.domain.lease import OPEN, Lease
@@ -25,6 +26,7 @@ from lessor.ports import LeaseQuery
 
 PAGE = 20
 LINE_MOST = 400
+EVENTS_MOST = 10
 
 
 class Browsing:
@@ -59,12 +61,13 @@ class Browsing:
         try:
             person, lease = await self._wanted(ask, text, "show")
             deciders = await self._desk.gateway.eligible(lease)
+            events = await self._desk.gateway.events(lease.id)
         except Refused as refused:
             await self._desk.reply(ask, self._desk.refusal(refused))
             return
         now = self._desk.now()
         enter = may_enter(lease, person)
-        values = {**facts(lease, now, deciders), "zone": person.tz, "may_enter": enter, "events": (), "earlier": 0}
+        values = {**facts(lease, now, deciders), "zone": person.tz, "may_enter": enter, **history(events, EVENTS_MOST)}
         parts = self._desk.wording.parts("details.j2", **values)
         row: list[Any] = []
         if any(person.is_same(one.all_ids) for one in deciders):
@@ -77,6 +80,7 @@ class Browsing:
         """Ask before a lease is released or withdrawn by command."""
         try:
             person, lease = await self._wanted(ask, text, verb.value)
+            _require_hold(lease, person, verb)
         except Refused as refused:
             await self._desk.reply(ask, self._desk.refusal(refused))
             return
@@ -131,3 +135,11 @@ def lines(desk: Desk, leases: Sequence[Lease], person: Person) -> list[Block]:
         text = markdown(cut(parts["title"], LINE_MOST))
         blocks.append(SectionBlock(text=text, accessory=Buttons(desk.wording).details(lease.id)))
     return blocks
+
+
+def _require_hold(lease: Lease, person: Person, verb: Verb) -> None:
+    """Raise `Refused` ("not-owner") rather than ask somebody whose answer the workflow would refuse."""
+    if verb is not Verb.WITHDRAW:
+        require_steward(lease, person)
+    elif not person.is_same(lease.requester_ids):
+        raise Refused("not-owner", f"{lease.id} belongs to somebody else; only its requester can withdraw it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -16,6 +17,8 @@ from lessor.ports import StoredEvent
 from lessor.rendering import Renderer, mrkdwn
 
 EVENTS_MOST = 60
+REFUSALS_MOST = 10
+REFUSED = "refused"
 _BLOCKS_MOST = 100
 
 
@@ -29,8 +32,7 @@ def details(
 ) -> list[Block]:
     """Blocks for a view, at most as many as Slack takes; the newest events are kept."""
     values = {**facts(lease, now, deciders), "zone": viewer.tz, "may_enter": may_enter(lease, viewer)}
-    shown = list(events)[-EVENTS_MOST:]
-    values |= {"events": [one.event for one in shown], "earlier": len(events) - len(shown)}
+    values |= history(events)
     parts = wording.parts("details.j2", **values)
     blocks = [
         *compose({name: text for name, text in parts.items() if name != "body_events"}).blocks,
@@ -38,3 +40,19 @@ def details(
         *sections(parts.get("body_events", "")),
     ]
     return blocks[:_BLOCKS_MOST]
+
+
+def history(events: Sequence[StoredEvent], most: int = EVENTS_MOST) -> dict[str, object]:
+    """What happened, with all refused acts counted in one line, so that nobody can push the rest out of view."""
+    happened = [one.event for one in events if one.event.type != REFUSED]
+    refused = [one.event for one in events if one.event.type == REFUSED]
+    shown = happened[-most:]
+    kinds = Counter((event.data.get("verb", ""), event.data.get("code", "")) for event in refused)
+    counted = [{"verb": verb, "code": code, "count": n} for (verb, code), n in kinds.most_common(REFUSALS_MOST)]
+    return {
+        "events": shown,
+        "earlier": len(happened) - len(shown),
+        "refused": counted,
+        "refused_kinds": len(kinds),
+        "refused_at": refused[-1].at if refused else None,
+    }

@@ -49,7 +49,7 @@ class Modals:
             if not slack_errors.trigger_refused(error):
                 raise
             log.info("a trigger was refused", user=ask.user, error=slack_errors.code(error))
-            await self._desk.reply(ask, self._desk.message("expired_trigger.j2"))
+            await self._desk.reply(ask, self._desk.message("expired_trigger.j2", text=ask.text))
             return None
         return Opened(answer["view"]["id"], answer["view"]["hash"], metadata)
 

@@ -15,9 +15,11 @@ from bot.facts import facts
 from bot.ids import Form
 from bot.modals import Modals
 from lessor.contracts import Verb
+from lessor.domain.authority import require_steward
 from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
 from lessor.domain.lease import Lease, State
+from lessor.domain.people import Person
 from lessor.typed import DOUBLE, SINGLE
 from lessor.when import end_and_rest, parse_end
 
@@ -43,6 +45,7 @@ class Moving:
         try:
             person = await self._desk.person(ask)
             lease = await self._desk.gateway.lease(ask.value)
+            require_steward(lease, person)
         except Refused as refused:
             await self._modals.tell(opened, form, "not_done", self._desk.refusal(refused))
             return
@@ -87,12 +90,20 @@ class Moving:
                 raise Refused("no-lease", f"'{word[:40]}' is no lease id; write /gpu extend ID WHEN [reason]")
             person = await self._desk.person(ask)
             lease = await self._desk.gateway.lease(lease_id)
-            until, reason = end_and_rest(rest, self._desk.now(), person.tz, lease.ends_at)
+            until, reason = self._end(lease, person, rest)
         except Refused as refused:
             await self._desk.reply(ask, self._desk.refusal(refused))
             return
         told = await self._acting.act(ask, Verb.EXTEND, lease_id, reason.strip(f" {DOUBLE}{SINGLE}"), until)
         await self._desk.reply(ask, told.message)
+
+    def _end(self, lease: Lease, person: Person, text: str) -> tuple[datetime, str]:
+        """The new end and the reason. Whose lease it is comes before what is wrong with the end."""
+        try:
+            return end_and_rest(text, self._desk.now(), person.tz, lease.ends_at)
+        except Refused:
+            require_steward(lease, person)
+            raise
 
     async def _typed(self, ask: Ask, text: str, lease_id: str, verb: Verb) -> datetime:
         """The instant that is meant: `3 days` are added to the end that holds, or to now for what is stopped."""

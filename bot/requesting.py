@@ -157,14 +157,17 @@ class Requesting:
             await self._say(ask, opened, self._desk.refusal(refused))
         elif typed.request:
             await self._send(ask, opened, typed)
-        elif opened:
-            await self._fill(ask, opened, typed.wish, typed)
-        elif ask.trigger_id:
-            fresh = await self._opened(ask)
-            if fresh:
-                await self._fill(ask, fresh, typed.wish, typed)
         else:
+            await self._mend(ask, opened, typed)
+
+    async def _mend(self, ask: Ask, opened: Opened | None, typed: _Typed) -> None:
+        """Show what was typed in the form with what is wrong on top; in words where no form can be opened."""
+        if opened is None and not ask.trigger_id:
             await self._desk.reply(ask, self._desk.message("problems.j2", intro="", errors=typed.errors))
+            return
+        form = opened or await self._opened(ask)
+        if form:
+            await self._fill(ask, form, typed.wish, typed)
 
     async def _read(self, ask: Ask) -> _Typed | Refused:
         try:
@@ -196,10 +199,8 @@ class Requesting:
             return
         if outcome.similar:
             await self._say(ask, opened, self._submitting.similar(outcome.similar))
-        elif outcome.errors and opened:
-            await self._fill(ask, opened, typed.wish, replace(typed, errors=outcome.errors))
         elif outcome.errors:
-            await self._desk.reply(ask, self._desk.message("problems.j2", intro="", errors=outcome.errors))
+            await self._mend(ask, opened, replace(typed, errors=outcome.errors, wrong=outcome.errors))
         elif outcome.message:
             await self._say(ask, opened, outcome.message)
 

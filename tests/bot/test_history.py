@@ -1,0 +1,65 @@
+"""What people read of a lease: what happened stays in view, and a wait for capacity says what was tried."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from bot.details import EVENTS_MOST, details, history
+from bot.facts import facts
+from lessor.domain.lease import Event, State
+from lessor.ports import StoredEvent
+from lessor.rendering import slack_renderer
+from tests.builders import ASKED, MANAGER, READY, REQUESTER, a_lease, a_story
+
+
+def stored(*events: Event) -> list[StoredEvent]:
+    return [StoredEvent(number, "gpu-7k3qxa2m", event, "", "") for number, event in enumerate(events, start=1)]
+
+
+def attempt(verb: str, code: str, minutes: int = 0) -> Event:
+    return Event("refused", ASKED + timedelta(minutes=minutes), "U0STRANGER", {"verb": verb, "code": code, "why": "no"})
+
+
+def test_refusals_never_push_the_history_out_of_view() -> None:
+    lease, happened = a_story(State.ACTIVE)
+    many = [attempt("release", "not-owner", minutes) for minutes in range(500)]
+    said = history(stored(*happened, *many, attempt("approve", "own-request", 501)))
+    assert said["events"] == list(happened)
+    assert said["earlier"] == 0
+    blocks = details(slack_renderer(), lease, stored(*happened, *many), (), READY, MANAGER)
+    text = "\n".join(str(block.to_dict()) for block in blocks)
+    assert "ready, lessor" in text
+    assert "Refused and without effect: release (not-owner) 500 times; the last Friday 27 November 2026 17:19" in text
+    assert text.count("not-owner") == 1
+
+
+def test_kinds_of_refusals_are_counted_and_the_rarest_summed_up() -> None:
+    refused = [attempt(f"verb{n}", "code") for n in range(12)] + [attempt("verb3", "code")]
+    said = history(stored(*refused))
+    counted = said["refused"]
+    assert isinstance(counted, list)
+    assert counted[0] == {"verb": "verb3", "code": "code", "count": 2}
+    assert len(counted) == 10
+    values = {**facts(a_lease(), READY), "zone": "UTC", "may_enter": False, **said}
+    told = slack_renderer().parts("details.j2", **values)["body_events"]
+    assert "verb3 (code) 2 times, verb0 (code), " in told
+    assert " and 2 other kinds; the last Friday 27 November 2026 09:00 UTC" in told
+
+
+def test_of_very_long_histories_the_newest_are_shown() -> None:
+    said = history(stored(*[Event("extended", ASKED, "U1", {}) for _ in range(EVENTS_MOST + 5)]))
+    assert said["earlier"] == 5
+
+
+def test_a_lease_that_waits_for_capacity_says_what_was_tried_and_when_it_goes_on() -> None:
+    lease = a_lease(State.WAITING_FOR_CAPACITY)
+    blocks = details(slack_renderer(), lease, (), (), READY, REQUESTER)
+    text = "\n".join(str(block.to_dict()) for block in blocks)
+    assert (
+        "*No capacity yet:* tried 1 time: p4de.24xlarge in us-east-1a (on-demand).\\n"
+        "Next try: Friday 27 November 2026 10:15 UTC. Nothing is billed while it waits."
+    ) in text
+    line = slack_renderer().parts("line.j2", zone="UTC", **facts(lease, READY))["title"]
+    assert line.endswith(
+        "\nno capacity in p4de.24xlarge in us-east-1a (on-demand); next try Friday 27 November 2026 10:15 UTC"
+    )

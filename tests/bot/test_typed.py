@@ -1,0 +1,42 @@
+"""A typed request with something wrong in it opens the form with all that was typed, and the problems on top."""
+
+from __future__ import annotations
+
+import pytest
+
+from lessor.sandbox.slack import visible_text
+from tests.bot.world import World
+
+LONG = "fine-tune the ranking model " * 300
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "kept"),
+    [
+        ('100 x A100-80GB 8h team:research training in us "train it"', "100 GPUs; 1 to 64 are allowed", "train it"),
+        (f'2 x A100-80GB 8h team:research training in us "{LONG}"', "has 8,399 characters", LONG[:3000]),
+        ('2 x A100-80GB 8h team:research training in us disk:2 "train it"', "2 GiB; 8 to 16,384", "train it"),
+        ('2 x A100-80GB 8h team:research training in aws-mars "train it"', "'aws-mars' is not configured", "train it"),
+    ],
+)
+async def test_what_is_wrong_opens_the_form_with_all_that_was_typed(
+    world: World, text: str, problem: str, kept: str
+) -> None:
+    requester = world.slack.person("requester")
+    await requester.command("/gpu", f"request {text}")
+    form = await requester.wait_for_view("Price:")
+    assert problem in visible_text(form)
+    typed = {block["element"]["action_id"]: block["element"] for block in form["blocks"] if block["type"] == "input"}
+    assert kept in typed["wish-purpose"]["initial_value"]
+    assert typed["wish-end"]["initial_value"] == "8h"
+    await world.settled()
+    assert world.engine.leases == {}
+    assert await requester.ephemerals() == []
+
+
+async def test_where_no_form_opens_any_more_the_typed_text_is_given_back(world: World) -> None:
+    await world.slack.add_fault("error", "views.open", error="expired_trigger_id")
+    requester = world.slack.person("requester")
+    await requester.command("/gpu", 'request 100 x A100-80GB "train *it* <now>"')
+    told = visible_text(await requester.wait_for_ephemeral("Slack gave up waiting"))
+    assert told.endswith('You wrote:\n> 100 x A100-80GB "train *it* <now>"')
