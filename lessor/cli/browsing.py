@@ -100,11 +100,12 @@ def event_facts(stored: StoredEvent) -> dict[str, object]:
 
 def _states(wanted: Filter) -> tuple[str, ...]:
     known = [state.value for state in State]
-    unknown = [state for state in wanted.states if state not in known]
+    asked = tuple("-".join(state.split()) for state in wanted.states)
+    unknown = [state for state in asked if state not in known]
     if unknown:
         raise Refused("no-state", f"'{unknown[0][:40]}' is no state; there are: {', '.join(known)}")
-    if wanted.states or wanted.closed:
-        return wanted.states
+    if asked or wanted.closed:
+        return asked
     return tuple(state.value for state in State if state in OPEN)
 
 

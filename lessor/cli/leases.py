@@ -13,7 +13,7 @@ from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.request import spell
 from lessor.when import local
-from lessor.when.clock import clock_time, zone_of
+from lessor.when.clock import zone_of
 
 
 def facts(lease: Lease, now: datetime, viewer: Person) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def _short_end(lease: Lease, now: datetime, zone: str) -> str:
         return f"{spell(lease.request.duration)} once ready" if lease.request.duration else ""
     there, today = (at.astimezone(zone_of(zone) or UTC) for at in (ends, now))
     year = "" if there.year == today.year else f" {there.year}"
-    return f"{there.day} {there:%b}{year} {clock_time(there)}"
+    return f"{there.day} {there:%b}{year} {there:%H:%M}"
 
 
 def _tried(lease: Lease) -> str:

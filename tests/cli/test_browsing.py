@@ -34,6 +34,7 @@ def test_list_shows_ones_own_open_leases(lessor: Lessor, gateway: FakeGateway) -
     [
         (("--all", "--closed", "--limit", "5", "--after", "7k3qxa2m"), LeaseQuery(after=LEASE_ID, limit=5)),
         (("--team", "research", "--state", "active"), LeaseQuery(teams=("research",), states=("active",))),
+        (("--all", "--state", "awaiting approval"), LeaseQuery(states=("awaiting-approval",))),
     ],
 )
 def test_list_filters(lessor: Lessor, gateway: FakeGateway, words: tuple[str, ...], query: LeaseQuery) -> None:
@@ -93,7 +94,7 @@ def test_a_narrow_list_breaks_no_id_and_leaves_out_what_matters_least(
 
 
 def test_a_list_for_another_year_says_so(lessor: Lessor, gateway: FakeGateway) -> None:
-    gateway.leases_ = {LEASE_ID: replace(a_lease(), ends_at=NOW + timedelta(days=365))}
+    gateway.leases_ = {LEASE_ID: replace(a_lease(), ends_at=NOW + timedelta(days=365, seconds=2))}
     assert "  3 Jun 2027 15:11  " in lessor("list").stdout
 
 
