@@ -115,7 +115,9 @@ def test_a_broken_configuration_is_told_before_anything_starts(tmp_path: Path) -
     assert up.run(portplan.free().base, tmp_path, _plain(told), cast) == 2
     *problems, last = told.getvalue().splitlines()
     assert [line for line in problems if not line.startswith("lessor up: lessor.yaml:")] == []
-    assert [word for word in ("organization: unknown key", "unknown name 'quotte'") if word not in told.getvalue()] == []
+    assert [
+        word for word in ("organization: unknown key", "unknown name 'quotte'") if word not in told.getvalue()
+    ] == []
     assert last == f"Nothing was started. Mend {tmp_path}/lessor.yaml, then start again."
     assert not [*tmp_path.glob("*.ready"), *data.logs.iterdir()]
 
