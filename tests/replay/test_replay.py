@@ -75,7 +75,7 @@ async def test_B01_a_lease_that_began_before_a_deploy_ends_at_its_time() -> None
         assert timedelta() <= stopped.stopped_at - ends_at < timedelta(minutes=1)
 
 
-@pytest.mark.parametrize("change", ["one-timer-more", "no-stop", "another-order"])
+@pytest.mark.parametrize("change", ["one-timer-more", "no-stop", "another-activity"])
 async def test_B01_a_changed_workflow_is_caught(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _change_life(change, monkeypatch)
     with pytest.raises(workflow.NondeterminismError):
@@ -168,14 +168,14 @@ def _change_life(change: str, monkeypatch: pytest.MonkeyPatch, *, gated: bool = 
     async def no_stop(self: Life) -> None:
         self._book.apply(life.start_deleting(self.lease, workflow.now()))
 
-    async def another_order(self: Life) -> None:
-        await calls.give_back(self.lease)
+    async def another_activity(self: Life) -> None:
+        await calls.look(self.lease)
         await end(self)
 
     method, body = {
         "one-timer-more": ("_provision", one_timer_more),
         "no-stop": ("_end", no_stop),
-        "another-order": ("_end", another_order),
+        "another-activity": ("_end", another_activity),
     }[change]
     monkeypatch.setattr(Life, method, body)
 
