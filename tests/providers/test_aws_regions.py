@@ -174,18 +174,23 @@ def test_what_lives_in_one_region_is_not_launched_in_another(world: World, provi
     assert world.controls.calls("RunInstances") == 1
 
 
-def test_overlapping_attempts_in_two_regions_keep_one_machine(world: World, provider: Ec2Provider) -> None:
-    """Both launched before either could see the other: each settles on the same machine."""
+@pytest.mark.parametrize("later_first", [False, True])
+def test_overlapping_attempts_in_two_regions_keep_one_machine(
+    world: World, provider: Ec2Provider, later_first: bool
+) -> None:
+    """Both launched before either could see the other: whichever settles first, it keeps the same one and ends one."""
     order = world.order(provider, P5, place=ANYWHERE)
     candidates = provider.candidates(order)
     world.controls.hide_new_instances(seconds=1)
-    first = provider.launch(order, candidates[0], silent)
-    second = world.provider().launch(order, candidates[-1], silent)
-    assert instances(first) != instances(second)
+    made = [world.provider().launch(order, candidates[0], silent)]
+    world.controls.advance(0.5)
+    made.append(world.provider().launch(order, candidates[-1], silent))
+    assert len(world.alive()) == 2
     world.controls.advance(2)
-    kept = [instances(world.provider().await_usable(order, made, silent).resources) for made in (second, first)]
-    assert kept[0] == kept[1] == world.alive()
-    assert len(world.alive()) == 1
+    for attempt in reversed(made) if later_first else made:
+        leased = world.provider().await_usable(order, attempt, silent)
+        assert instances(leased.resources) == instances(made[0]) == world.alive()
+        assert leased.access.endswith(f"--region {EAST}")
 
 
 def test_an_unreadable_second_region_does_not_hide_the_first(world: World, provider: Ec2Provider) -> None:
