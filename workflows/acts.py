@@ -15,10 +15,12 @@ from lessor.domain.people import Person
 
 def transition(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
     """What `act` does to `lease`, with where it came from on record. Raises `Refused` when it is not allowed."""
-    change = _effect(lease, act, person, now)
-    if not act.via:
-        return change
-    return replace(change, events=tuple(replace(e, data={**e.data, "via": act.via}) for e in change.events))
+    return _told_from(act, _effect(lease, act, person, now))
+
+
+def attempted(lease: Lease, act: Act, refusal: Refused, now: datetime) -> Change:
+    """An act that was not allowed, on record with where it came from."""
+    return _told_from(act, transitions.refused_attempt(lease, act.by, act.verb.value, refusal, now))
 
 
 def malformed(act: Act) -> str:
@@ -46,6 +48,12 @@ def refused(lease: Lease, act: Act, refusal: Refused, now: datetime) -> Answer:
     decided = refusal.code == "already-decided"
     by, at = (lease.decided_by, lease.decided_at) if decided else (act.by, now)
     return Answer(False, refusal.code, str(refusal), lease.id, lease.state.value, by, at, lease.ends_at)
+
+
+def _told_from(act: Act, change: Change) -> Change:
+    if not act.via:
+        return change
+    return replace(change, events=tuple(replace(e, data={**e.data, "via": act.via}) for e in change.events))
 
 
 def _effect(lease: Lease, act: Act, person: Person, now: datetime) -> Change:

@@ -19,7 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from lessor.domain.errors import Refused
     from lessor.domain.lease import Change, Lease, State
     from lessor.domain.people import Person
-    from workflows.acts import accepted, malformed, refused, transition
+    from workflows.acts import accepted, attempted, malformed, refused, transition
 
 ANSWERS_KEPT = 500
 
@@ -151,7 +151,7 @@ class LeaseWorkflow:
             elif act.until is not None:
                 change = await self._weighed(act, act.until, person)
         except Refused as refusal:
-            self._book.apply(transitions.refused_attempt(self._book.lease, act.by, act.verb.value, refusal, now))
+            self._book.apply(attempted(self._book.lease, act, refusal, now))
             return refused(self._book.lease, act, refusal, now)
         self._book.apply(change)
         return accepted(self._book.lease, act, now)
