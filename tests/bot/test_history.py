@@ -61,5 +61,5 @@ def test_a_lease_that_waits_for_capacity_says_what_was_tried_and_when_it_goes_on
     ) in text
     line = slack_renderer().parts("line.j2", zone="UTC", **facts(lease, READY))["title"]
     assert line.endswith(
-        "\nno capacity in p4de.24xlarge in us-east-1a (on-demand); next try Friday 27 November 2026 10:15 UTC"
+        "\nno capacity yet, next try Friday 27 November 2026 10:15 UTC; tried: p4de.24xlarge in us-east-1a (on-demand)"
     )
