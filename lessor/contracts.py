@@ -19,9 +19,7 @@ from lessor.domain.request import Place, Request
 
 TASK_QUEUE = "lessor"
 QUEUE_AWS = "lessor-aws"
-QUEUE_KUBERNETES = "lessor-kubernetes"
 QUEUE_SLACK = "lessor-slack"
-QUEUE_LEDGER = "lessor-ledger"
 
 LEASE_WORKFLOW = "LeaseWorkflow"
 SWEEP_WORKFLOW = "SweepWorkflow"

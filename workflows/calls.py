@@ -38,7 +38,7 @@ LEDGER_TIMEOUT = timedelta(seconds=10)
 HEARTBEAT = timedelta(minutes=2)
 SWEEP_LIMIT = timedelta(minutes=10)
 
-_PROVIDER_QUEUES = {"aws": contracts.QUEUE_AWS, "kubernetes": contracts.QUEUE_KUBERNETES}
+_PROVIDER_QUEUES = {"aws": contracts.QUEUE_AWS}
 
 
 def queue_of(provider: str) -> str:
