@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from datetime import timedelta
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
-from lessor.contracts import Act, Answer, Verb
+from lessor.contracts import Verb
 from lessor.domain.lease import State
 from tests.world import MANAGER, REQUESTER, World
 
@@ -36,20 +35,6 @@ async def test_withdrawing_during_provisioning_undoes_what_was_created(world: Wo
     assert world.cloud.alive(handle.id) == []
     assert len(world.cloud.machines) == 1
     assert world.ledger.held("research") == ()
-
-
-async def test_many_acts_at_once_are_all_answered(world: World) -> None:
-    handle = await world.active()
-    ends_at = (await world.lease(handle)).ends_at
-
-    async def extend(number: int) -> Answer:
-        act = Act(f"many-{number}", Verb.EXTEND, REQUESTER.id, until=ends_at + timedelta(minutes=number + 1))
-        return await handle.execute_update("extend", act, id=act.id, result_type=Answer)
-
-    for start in range(0, 24, 8):
-        answers = await asyncio.gather(*(extend(n) for n in range(start, start + 8)))
-        assert all(a.code in ("extend", "end-not-later") for a in answers)
-    assert (await world.lease(handle)).ends_at == ends_at + timedelta(minutes=24)
 
 
 def test_no_thread_is_struck_by_an_exception_while_it_holds_a_lock() -> None:

@@ -139,17 +139,6 @@ async def test_capacity_that_never_comes_fails_with_everything_given_back(world:
     assert world.ledger.held("research") == ()
 
 
-async def test_a_permanent_error_is_tried_once_and_told_at_once(world: World) -> None:
-    world.cloud.fail["launch"] = [PermanentError("192 vCPUs needed, the quota is 64", "VcpuLimitExceeded")]
-    handle = await world.ask()
-    await world.until(handle, State.AWAITING_APPROVAL)
-    await world.act(handle, Verb.APPROVE, MANAGER)
-    assert (await handle.result()).state == "failed"
-    assert world.cloud.times("launch") == 1
-    assert (await world.lease(handle)).problem == "192 vCPUs needed, the quota is 64"
-    assert "failed" in world.notifier.kinds(handle.id)
-
-
 async def test_throttling_and_lost_answers_make_one_machine(world: World) -> None:
     world.cloud.fail["launch"] = [RetryableError("throttled")]
     world.cloud.lose["launch"] = [RetryableError("the answer was lost")]
