@@ -51,9 +51,10 @@ class Engine(Protocol):
 class TemporalEngine:
     """The real engine. `terms` are the organisation's timings, copied into each new lease."""
 
-    def __init__(self, client: Client, terms: Terms) -> None:
+    def __init__(self, client: Client, terms: Terms, *, answer_within: timedelta = ANSWER_WITHIN) -> None:
         self._client = client
         self._terms = terms
+        self._answer_within = answer_within
 
     async def start(self, submission: Submission) -> bool:
         start = LeaseInput(submission.lease_id, request=submission.request, terms=self._terms)
@@ -82,7 +83,7 @@ class TemporalEngine:
     async def act(self, lease_id: str, act: Act) -> Answer | None:
         """As an update; if no worker answers in time, the same act as a signal, which the server keeps."""
         try:
-            async with asyncio.timeout(ANSWER_WITHIN.total_seconds()):
+            async with asyncio.timeout(self._answer_within.total_seconds()):
                 return await self._update(lease_id, act)
         except (TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError):
             return await self._signal(lease_id, act)
