@@ -172,8 +172,18 @@ class ProviderContract:
 
     def test_the_watch_shows_every_lease(self, subject: Subject) -> None:
         first, second = (create(subject.provider, subject.order(lease)) for lease in (OTHER, "gpu-00000003"))
-        seen = {resource.id for resource in subject.watch.conditions(subject.place)}
-        assert seen >= {r.id for r in (*first.resources, *second.resources)}
+        seen = {(resource.id, resource.lease) for resource in subject.watch.conditions(subject.place)}
+        assert seen >= {(r.id, OTHER) for r in first.resources}
+        assert seen >= {(r.id, "gpu-00000003") for r in second.resources}
+
+    def test_the_watch_says_since_when_a_machine_is_stopped(self, subject: Subject) -> None:
+        provisioned = create(subject.provider, subject.order(OTHER))
+        if not provisioned.stoppable:
+            pytest.skip("nothing of this provider can be stopped")
+        stopped_at = subject.provider.stop(OTHER, subject.place, silent)
+        known = {r.id for r in provisioned.resources}
+        seen = [r for r in subject.watch.conditions(subject.place) if r.id in known and r.kind is Kind.INSTANCE]
+        assert {(r.condition, r.changed_at) for r in seen} == {(Condition.STOPPED, stopped_at)}
 
     # -- living ---------------------------------------------------------------------------------------------------
 
