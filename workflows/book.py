@@ -32,6 +32,7 @@ class Book:
         self._shown = search_attributes.shown(workflow.info().typed_search_attributes)
         self._listener: Listener | None = None
         self.changes = 0
+        self.recorded = lease.revision
 
     def on_events(self, listener: Listener) -> None:
         """Call `listener` with the lease and its new events at every change."""
@@ -54,6 +55,7 @@ class Book:
                 self._unrecorded.clear()
                 self._dirty = False
                 await calls.record(lease, events)
+                self.recorded = lease.revision
         self.show()
 
     def show(self) -> None:
@@ -95,12 +97,16 @@ class Courier:
     async def run(self, finished: Callable[[], bool]) -> None:
         """Deliver until `finished` and nothing is waiting. What cannot be delivered is on record and given up."""
         while True:
-            await workflow.wait_condition(lambda: bool(self._queue) or finished())
+            await workflow.wait_condition(lambda: self._sendable() or (finished() and not self._queue))
             if not self._queue:
                 return
             self._busy = True
             await self.deliver(self._queue.popleft())
             self._busy = False
+
+    def _sendable(self) -> bool:
+        """Whether the ledger has what the next message speaks of; sent earlier, it would only be tried again."""
+        return bool(self._queue) and self._book.recorded >= self._queue[0].revision
 
     async def deliver(self, wanted: NotifyInput) -> Delivery:
         """One message, now. Never raises: not being able to reach anybody is an answer."""
