@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Lock
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event
@@ -33,6 +33,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 from lessor.ports import LedgerUnavailableError
 
 LOCK_WAIT_SECONDS = 10
+SWITCH_PAUSE_SECONDS = 0.02
 CONNECT_SECONDS = 5
 IDLE_SECONDS = 5
 WRITES = "lessor_writes"
@@ -177,9 +178,23 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
     # Without this the driver begins transactions by itself, too late and never for reads or DDL.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+    _use_write_ahead_log(cursor)
+    for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _use_write_ahead_log(cursor: sqlite3.Cursor) -> None:
+    # The switch needs the file alone, and SQLite's own waiting for locks does not cover it.
+    give_up = monotonic() + LOCK_WAIT_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or monotonic() > give_up:
+                raise
+            sleep(SWITCH_PAUSE_SECONDS)
 
 
 def _begin_sqlite(connection: Connection) -> None:
