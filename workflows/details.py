@@ -10,12 +10,6 @@ from lessor.domain.request import spell
 _ESCAPED = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|!~"})
 
 
-def summary(lease: Lease) -> str:
-    """One line for the list of workflows; at most 200 bytes, no names (it is stored in clear)."""
-    request = lease.request
-    return f"{request.need} for {request.team}, {request.workload.value}"[:120]
-
-
 def details(lease: Lease, now: datetime) -> str:
     """The current state of the lease as Markdown: who asked, who decided and why, price, resources, proof."""
     rows = [*_asked(lease), *_decided(lease), *_running(lease, now), *_ended(lease, now)]
