@@ -15,7 +15,8 @@ from bench.people import AUTOMATIC
 from bench.result import Result
 from bench.stage import Stage, WorkerProcess, each, stage
 from lessor.contracts import QUERY_LEASE
-from lessor.domain.lease import Lease, State, Terms
+from lessor.domain.lease import Lease, State
+from lessor.domain.terms import Terms
 
 LEASES = 2_000
 CACHE = 5_000

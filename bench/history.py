@@ -14,7 +14,8 @@ from bench.people import AUTOMATIC, REQUESTER, submission
 from bench.result import Result
 from bench.worker import ports_of
 from lessor.contracts import QUERY_LEASE, Act, Answer, LeaseOutcome, Verb
-from lessor.domain.lease import Lease, State, Terms
+from lessor.domain.lease import Lease, State
+from lessor.domain.terms import Terms
 from lessor.engine import TemporalEngine
 from tests.temporal import time_skipping
 from workflows.worker import CONCURRENCY, build_workers

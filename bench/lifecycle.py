@@ -10,7 +10,8 @@ from bench.people import MANAGER, REQUESTER
 from bench.result import Result
 from bench.stage import Spent, Stage, approval, each, stage
 from lessor.contracts import Act, Verb
-from lessor.domain.lease import State, Terms
+from lessor.domain.lease import State
+from lessor.domain.terms import Terms
 
 ROUNDS = 3
 LEASES = 100

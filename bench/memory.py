@@ -8,7 +8,8 @@ from bench.bare import BareTimer
 from bench.people import AUTOMATIC
 from bench.result import Result
 from bench.stage import Stage, WorkerProcess, each, stage
-from lessor.domain.lease import State, Terms
+from lessor.domain.lease import State
+from lessor.domain.terms import Terms
 
 CACHED = 1_000
 WARM = 0.1

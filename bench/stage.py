@@ -22,7 +22,8 @@ from bench import bare
 from bench.people import submission
 from bench.result import OUT
 from lessor.contracts import Act, Answer, LeaseOutcome, Verb
-from lessor.domain.lease import Lease, State, Terms
+from lessor.domain.lease import Lease, State
+from lessor.domain.terms import Terms
 from lessor.engine import TemporalEngine
 from lessor.ledger import SqlLedger, open_ledger
 from tests.temporal import dev_server

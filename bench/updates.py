@@ -16,7 +16,8 @@ from bench.people import AUTOMATIC, MANAGER, REQUESTER
 from bench.result import Result
 from bench.stage import Stage, approval, each, stage
 from lessor.contracts import Act, Verb
-from lessor.domain.lease import State, Terms
+from lessor.domain.lease import State
+from lessor.domain.terms import Terms
 
 PAIRS = 300
 ACTIVE = 10

@@ -11,11 +11,13 @@ from enum import StrEnum
 from temporalio.common import SearchAttributeKey
 
 from lessor.domain.approval import Step
-from lessor.domain.lease import Event, Lease, Terms
+from lessor.domain.lease import Event, Lease
+from lessor.domain.pending import Changes
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision
 from lessor.domain.quote import Quote
 from lessor.domain.request import Place, Request
+from lessor.domain.terms import Terms
 
 TASK_QUEUE = "lessor"
 QUEUE_AWS = "lessor-aws"
@@ -71,6 +73,20 @@ class Verb(StrEnum):
     RELEASE = "release"
     KEEP = "keep"
     RESTORE = "restore"
+    COUNTER = "counter"
+    ACCEPT = "accept"
+    DECLINE = "decline"
+    REVISE = "revise"
+    ASK = "ask"
+    REPLY = "reply"
+    GRANT = "grant"
+    REJECT = "reject"
+    SHORTEN = "shorten"
+    EXEMPT = "exempt"
+    TRANSFER = "transfer"
+    TAKE = "take"
+    SHARE = "share"
+    UNSHARE = "unshare"
 
 
 SIGNAL_ACT = "act"
@@ -83,8 +99,10 @@ class Act:
     """One act of one person on one lease.
 
     `id` is the business key (update id): the same key has one effect, whether it arrives as update or as signal.
-    `until` is the new end for `extend` and `restore`; `reason` is required for `deny`. `via` is where the person acted,
-    `slack` or `cli`, and goes on record with the effect; empty for acts that an earlier version sent.
+    `until` is the new end where the verb needs one; `reason` is required for `deny`. `via` is where the person acted,
+    `slack` or `cli`, and goes on record with the effect; empty for acts that an earlier version sent. `to` is the
+    person (any id) for `transfer`, `share` and `unshare`, `team` who pays after a transfer. `changes` is what `counter`
+    and `revise` ask for instead. `confirmation` is what was typed where an approval has to be typed out.
     """
 
     id: str
@@ -93,6 +111,10 @@ class Act:
     reason: str = ""
     until: datetime | None = None
     via: str = ""
+    to: str = ""
+    team: str = ""
+    changes: Changes | None = None
+    confirmation: str = ""
 
 
 @dataclass(frozen=True)
@@ -201,6 +223,23 @@ class Notice(StrEnum):
     STOP_FAILED = "stop-failed"
     REFUSED = "refused"
     CLOSED = "closed"
+    REMINDER = "reminder"
+    ESCALATED = "escalated"
+    COUNTERED = "countered"
+    QUESTION = "question"
+    ANSWERED = "answered"
+    EXTENSION_ASKED = "extension-asked"
+    EXTENSION_DECIDED = "extension-decided"
+    SHORTENED = "shortened"
+    RESERVED = "reserved"
+    SUSPENDING = "suspending"
+    SUSPENDED = "suspended"
+    RESUMED = "resumed"
+    RESUME_FAILED = "resume-failed"
+    TRANSFER_OFFERED = "transfer-offered"
+    TRANSFERRED = "transferred"
+    SHARED = "shared"
+    OWNER_LEFT = "owner-left"
 
 
 @dataclass(frozen=True)
@@ -228,6 +267,8 @@ class Alarm(StrEnum):
     BRAKE = "brake"
     UNREAD = "unread"
     NO_WORKFLOW = "no-workflow"
+    BUDGET = "budget"
+    CONFIGURATION = "configuration"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from lessor import contracts, search_attributes
 from lessor.contracts import Act, Answer, LeaseInput
-from lessor.domain.lease import Terms
+from lessor.domain.terms import Terms
 from lessor.ports import Submission
 
 log = structlog.get_logger(__name__)

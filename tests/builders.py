@@ -14,13 +14,14 @@ from typing import Any
 
 from lessor.domain import life, transitions
 from lessor.domain.approval import Step
-from lessor.domain.lease import Change, Event, Lease, State, Terms
+from lessor.domain.lease import Change, Event, Lease, State
 from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Limits, Market, Need, Place, Request, Workload
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
+from lessor.domain.terms import Terms
 
 ASKED = datetime(2026, 11, 27, 9, 0, tzinfo=UTC)
 APPROVED = ASKED + timedelta(minutes=10)

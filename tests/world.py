@@ -23,12 +23,13 @@ from activities.record import RecordActivities
 from activities.sweep import SweepActivities
 from lessor import contracts
 from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, SweepInput, SweepOutcome, Verb
-from lessor.domain.lease import Lease, State, Terms
+from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.quota import Quota
 from lessor.domain.request import Need, Place, Request, Workload
 from lessor.domain.resource import Condition
+from lessor.domain.terms import Terms
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import Team
 from lessor.runs import TemporalRuns

@@ -9,10 +9,10 @@ from pydantic import Field, PrivateAttr
 from lessor.config.model import LeaseConfig, Organisation, PlaceConfig, PolicyConfig, Section, SlackConfig
 from lessor.config.problems import KeyPath
 from lessor.config.reading import Document
-from lessor.domain.lease import Terms
 from lessor.domain.people import Person
 from lessor.domain.quota import Quota
 from lessor.domain.request import Limits
+from lessor.domain.terms import Terms
 from lessor.ports import Team
 
 ALL_MODELS = "all"

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from lessor.config.durations import Duration
-from lessor.domain.lease import Terms
 from lessor.domain.request import Market
 from lessor.domain.sweep import EVERY
+from lessor.domain.terms import Terms
 
 DEFAULTS = Terms()
 KEY = r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$"

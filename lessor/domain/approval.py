@@ -9,27 +9,44 @@ from datetime import datetime
 from lessor.domain.errors import Refused
 from lessor.domain.people import Person
 from lessor.domain.policy import StepSpec
+from lessor.domain.worktime import Hours
 
 
 @dataclass(frozen=True)
 class Vote:
-    """One person's approval; `ids` are all ids they had then, so that one person never counts twice."""
+    """One person's approval; `ids` are all ids they had then, so that one person never counts twice.
+
+    `stood_in` is the id of the person who was away and for whom they decided.
+    """
 
     by: str
     at: datetime
     ids: tuple[str, ...] = ()
     note: str = ""
+    stood_in: str = ""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A required approval and the votes it has. `escalated` names what it fell back to, if nobody else could decide."""
+    """A required approval and the votes it has. `escalated` names what it fell back to, if nobody else could decide.
+
+    The instants are set when the step is asked: they count the working time of those who can decide. `reminders` and
+    `escalations` are how many there were.
+    """
 
     name: str
     approvers: tuple[str, ...]
     quorum: int = 1
     votes: tuple[Vote, ...] = ()
     escalated: str = ""
+    stage: int = 0
+    asked_at: datetime | None = None
+    remind_at: datetime | None = None
+    escalate_at: datetime | None = None
+    lapses_at: datetime | None = None
+    reminders: int = 0
+    escalations: int = 0
+    hours: tuple[Hours, ...] = ()
 
     @property
     def done(self) -> bool:

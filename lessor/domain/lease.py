@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
@@ -10,10 +10,13 @@ from lessor.domain import billing
 from lessor.domain.approval import Step
 from lessor.domain.errors import Refused
 from lessor.domain.money import Money
+from lessor.domain.pending import CoOwner, Counter, Exemption, Question, Transfer, Wish
 from lessor.domain.policy import Decision
 from lessor.domain.quote import Quote
 from lessor.domain.request import Request
 from lessor.domain.resource import Resource
+from lessor.domain.terms import Terms
+from lessor.domain.worktime import Hours
 
 Span = billing.Span
 
@@ -31,6 +34,7 @@ class State(StrEnum):
     WAITING_FOR_CAPACITY = "waiting-for-capacity"
     FAILED = "failed"
     ACTIVE = "active"
+    SUSPENDED = "suspended"
     ENDING = "ending"
     STOPPED = "stopped"
     DELETING = "deleting"
@@ -49,35 +53,6 @@ NOTHING_YET = frozenset({State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVE
 
 TERMINATED = "terminated"
 """How the reason begins for which a lease ended whose workflow was ended from outside."""
-
-
-@dataclass(frozen=True)
-class Terms:
-    """The timings that hold for one lease, copied from the configuration when it was requested.
-
-    `warnings` are distances before the end; `short_warnings` hold for leases shorter than `short_lease`. `notice` is
-    the least time between a delivered warning and the stop (law 4). `capacity_waits` are the pauses between tries.
-    """
-
-    lapse_after: timedelta = timedelta(hours=24)
-    warnings: tuple[timedelta, ...] = (
-        timedelta(days=7),
-        timedelta(hours=48),
-        timedelta(hours=2),
-        timedelta(minutes=30),
-    )
-    short_warnings: tuple[timedelta, ...] = (timedelta(minutes=30), timedelta(minutes=15), timedelta(minutes=5))
-    short_lease: timedelta = timedelta(days=1)
-    notice: timedelta = timedelta(minutes=5)
-    grace: timedelta = timedelta(days=7)
-    min_duration: timedelta = timedelta(minutes=15)
-    max_total: timedelta = timedelta(days=30)
-    capacity_waits: tuple[timedelta, ...] = tuple(timedelta(hours=h) for h in (1, 2, 4, 8))
-    provision_limit: timedelta = timedelta(hours=2)
-    verify_interval: timedelta = timedelta(seconds=30)
-    verify_passes: int = 2
-    cleanup_limit: timedelta = timedelta(minutes=30)
-    blocked_retry: timedelta = timedelta(minutes=30)
 
 
 @dataclass(frozen=True)
@@ -125,7 +100,8 @@ class Lease:
 
     `asked_at` is when people were asked to decide; `end_set_at` is since when `ends_at` holds; `end_before_restore` is
     the end that comes back when a restore fails; `outcome` is the final state that deletion leads to; `next_try` is
-    when a warning that reached nobody, or a look for left-overs, is tried again.
+    when a warning that reached nobody, or a look for left-overs, is tried again. `owner_hours` is when the owner
+    works, `schedule` when the lease is to run if that is not always; both are written out when it is assessed.
     """
 
     id: str
@@ -133,7 +109,7 @@ class Lease:
     owner: str
     requested_at: datetime
     state: State = State.REQUESTED
-    terms: Terms = Terms()
+    terms: Terms = field(default_factory=Terms)
     owner_ids: tuple[str, ...] = ()
     quote: Quote | None = None
     decision: Decision | None = None
@@ -166,6 +142,16 @@ class Lease:
     outcome: State = State.CLOSED
     cancelled_by: str = ""
     refusal: Refusal | None = None
+    counter: Counter | None = None
+    questions: tuple[Question, ...] = ()
+    wish: Wish | None = None
+    transfer: Transfer | None = None
+    co_owners: tuple[CoOwner, ...] = ()
+    former_owners: tuple[str, ...] = ()
+    exemption: Exemption | None = None
+    suspended_at: datetime | None = None
+    owner_hours: Hours | None = None
+    schedule: Hours | None = None
     revision: int = 0
 
     @property

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from lessor.domain.quota import Quota
+from lessor.domain.worktime import Hours
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """Somebody for whom a person decides while they are away: their ids, and the references that mean them."""
+
+    id: str
+    ids: tuple[str, ...] = ()
+    refs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -14,7 +25,9 @@ class Person:
     `id` is the primary Slack user id; `ids` are all ids of the same person (U- and W-forms, e-mail aliases); `email`
     counts as one of them. Ids are compared without regard to case, and an empty one is nobody's. `teams` are the team
     keys that the person belongs to, `leads` the teams they lead, `groups` the approver groups of the configuration.
-    `tz` is an IANA zone name.
+    `tz` is an IANA zone name, `hours` when the person works. `budgets` are the teams whose budget they own,
+    `delegate` is the id of who stands in for them, `away_until` is set while they are out of office, and `stands_in`
+    are those for whom they decide meanwhile.
     """
 
     id: str
@@ -27,6 +40,11 @@ class Person:
     groups: tuple[str, ...] = ()
     admin: bool = False
     active: bool = True
+    budgets: tuple[str, ...] = ()
+    delegate: str = ""
+    away_until: datetime | None = None
+    stands_in: tuple[StandIn, ...] = ()
+    hours: Hours | None = None
 
     @property
     def all_ids(self) -> frozenset[str]:
@@ -46,7 +64,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Team:
-    """A team of the configuration; `lead` is a person's id, `channel` a Slack channel id or name."""
+    """A team of the configuration; `lead`, `delegate` and `budget_owner` are people's ids, `channel` one of Slack."""
 
     key: str
     name: str = ""
@@ -54,3 +72,6 @@ class Team:
     channel: str = ""
     cost_center: str = ""
     quotas: tuple[Quota, ...] = ()
+    delegate: str = ""
+    budget_owner: str = ""
+    schedule: str = ""

@@ -17,11 +17,15 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class StepSpec:
-    """One approval that a rule requires: any `quorum` of `approvers`, which are references as in `Person.refs`."""
+    """One approval that a rule requires: any `quorum` of `approvers`, which are references as in `Person.refs`.
+
+    Steps of the same `stage` are asked side by side, a later stage once the earlier ones are done.
+    """
 
     name: str
     approvers: tuple[str, ...]
     quorum: int = 1
+    stage: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,29 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class Suggestion:
+    """A cheaper or better fit that a rule proposes; it never blocks. Empty fields stay as they were asked for."""
+
+    rule: str
+    text: str
+    market: str = ""
+    instance_type: str = ""
+    count: int = 0
+
+
+@dataclass(frozen=True)
 class Decision:
-    """What the policy decided and which rules said so; `policy_version` is the content hash of the rules."""
+    """What the policy decided and which rules said so; `policy_version` is the content hash of the rules.
+
+    `facts` are the names and values that it was decided on, as text, so that it can be explained and replayed.
+    """
 
     outcome: Outcome
     reasons: tuple[Reason, ...]
     steps: tuple[StepSpec, ...] = ()
     policy_version: str = ""
+    suggestions: tuple[Suggestion, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,9 @@ class Request:
     """One wish for GPUs.
 
     Either `duration` (the clock starts when the resource is usable) or `until` (an instant) is set, never both.
+    With `start` it waits until then, approved and with its quota taken. `schedule` names the working hours outside
+    which it is stopped. `data` is the sensitivity of what is worked on, a key of the configuration's security rules.
+    `checkpoints` says that the work survives an interruption. `project` is charged and limited beside the team.
     `interaction` is the business key of the click or command that made it. `cost_center` and `lead` are copied from the
     team when it is made, so that charging and escalation outlive the entries of the team and its people. `disk_gib` is
     the root volume's size.
@@ -90,10 +93,16 @@ class Request:
     lead: str = ""
     interaction: str = ""
     tags: dict[str, str] = field(default_factory=dict)
+    start: datetime | None = None
+    project: str = ""
+    data: str = ""
+    checkpoints: bool = False
+    schedule: str = ""
 
     def __post_init__(self) -> None:
-        if self.until is not None:
-            object.__setattr__(self, "until", instant("until", self.until))
+        for name in ("until", "start"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, instant(name, getattr(self, name)))
 
     def length(self, now: datetime) -> timedelta:
         """The time asked for, counted from `now` where an instant was given."""

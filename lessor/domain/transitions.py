@@ -8,12 +8,13 @@ from decimal import Decimal
 
 from lessor.domain import approval
 from lessor.domain.errors import Refused
-from lessor.domain.lease import NOTHING_YET, Change, Event, Lease, Refusal, State, Terms, changed, minute, require_state
+from lessor.domain.lease import NOTHING_YET, Change, Event, Lease, Refusal, State, changed, minute, require_state
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome
 from lessor.domain.quote import Quote
 from lessor.domain.request import Request, spell
 from lessor.domain.takedown import deleting
+from lessor.domain.terms import Terms
 
 BEFORE_USE = (
     State.REQUESTED,

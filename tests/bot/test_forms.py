@@ -12,8 +12,9 @@ import pytest
 
 from lessor.contracts import Verb
 from lessor.domain import life
-from lessor.domain.lease import State, Terms
+from lessor.domain.lease import State
 from lessor.domain.money import Money
+from lessor.domain.terms import Terms
 from lessor.gateway import PlaceChoice
 from lessor.sandbox.slack import RunningSandbox, Somebody, buttons, visible_text
 from lessor.when import local

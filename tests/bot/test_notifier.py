@@ -7,8 +7,8 @@ from datetime import timedelta
 from lessor.contracts import Notice, Verb
 from lessor.domain import life, transitions
 from lessor.domain.errors import Refused
-from lessor.domain.lease import Terms
 from lessor.domain.resource import Condition
+from lessor.domain.terms import Terms
 from lessor.sandbox.slack import buttons, visible_text
 from lessor.when import local
 from tests.bot.world import FINANCE, REQUESTER, World

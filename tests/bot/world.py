@@ -29,9 +29,10 @@ from lessor.contracts import Act, Answer, Delivery, Notice, Verb
 from lessor.domain import life, transitions
 from lessor.domain.approval import staff
 from lessor.domain.errors import Refused
-from lessor.domain.lease import Change, Lease, Terms
+from lessor.domain.lease import Change, Lease
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.request import Limits, Market, Need, Place
+from lessor.domain.terms import Terms
 from lessor.engine import UnreachableError
 from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
 from lessor.ledger import SqlLedger, open_ledger

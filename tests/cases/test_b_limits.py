@@ -19,9 +19,10 @@ from temporalio.worker import Worker
 
 from activities.sizes import MOST_BYTES, SizeLimit
 from lessor.contracts import SIGNAL_OBSERVED, Act, Answer, Observed, Verb
-from lessor.domain.lease import State, Terms
+from lessor.domain.lease import State
 from lessor.domain.provisioning import Order, Provisioned
 from lessor.domain.resource import Resource
+from lessor.domain.terms import Terms
 from lessor.engine import TemporalEngine
 from lessor.ports import Heartbeat
 from tests.fakes import FakeCloud

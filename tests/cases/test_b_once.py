@@ -12,11 +12,12 @@ from temporalio.exceptions import ApplicationError
 
 from lessor import contracts
 from lessor.contracts import LeaseInput, Verb
-from lessor.domain.lease import State, Terms
+from lessor.domain.lease import State
 from lessor.domain.policy import Decision, Outcome, Reason
 from lessor.domain.quota import Quota
 from lessor.domain.records import Submission
 from lessor.domain.request import Need, Request, Workload
+from lessor.domain.terms import Terms
 from lessor.engine import TakenError, TemporalEngine
 from lessor.ports import RetryableError
 from tests.temporal import dev_server

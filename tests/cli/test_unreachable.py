@@ -10,7 +10,7 @@ from temporalio.client import Client
 
 from lessor.contracts import Act, Verb
 from lessor.converter import data_converter
-from lessor.domain.lease import Terms
+from lessor.domain.terms import Terms
 from lessor.engine import TemporalEngine, UnreachableError
 from lessor.ports import Submission
 from tests.builders import LEASE_ID, a_request

@@ -14,9 +14,9 @@ from lessor.config import Config, load, loads
 from lessor.config.durations import duration
 from lessor.config.schema import schema, schema_text
 from lessor.directory import ConfigDirectory
-from lessor.domain.lease import Terms
 from lessor.domain.quota import Quota
 from lessor.domain.request import Limits, Market
+from lessor.domain.terms import Terms
 from lessor.policyfile import compile_policy
 from lessor.ports import Team
 from tests.config.sample import VALID, changed

@@ -9,8 +9,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from lessor.contracts import SIGNAL_ACT, SIGNAL_OBSERVED, Act, Notice, Observed, Verb
-from lessor.domain.lease import State, Terms
+from lessor.domain.lease import State
 from lessor.domain.resource import Condition
+from lessor.domain.terms import Terms
 from lessor.ports import PermanentError, RetryableError
 from tests.replay import requests
 from tests.replay.moves import HOUR, MINUTE, Runs, Story, asked, do, finished, held, run

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 
 from hypothesis import strategies as st
 
-from lessor.domain.lease import State, Terms
+from lessor.domain.lease import State
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
+from lessor.domain.terms import Terms
 from tests.builders import (
     ADMIN,
     FINANCE,

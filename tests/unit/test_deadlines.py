@@ -9,7 +9,8 @@ import pytest
 
 from lessor.domain import life
 from lessor.domain.deadlines import Deadline, Due, ends_no_earlier_than, next_deadline, warning_distances
-from lessor.domain.lease import FINAL, Lease, State, Terms
+from lessor.domain.lease import FINAL, Lease, State
+from lessor.domain.terms import Terms
 from tests.builders import APPROVED, ASKED, ENDS, READY, a_lease, a_request
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

@@ -16,9 +16,10 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from lessor.domain import life, transitions
 from lessor.domain.deadlines import Due, next_deadline
-from lessor.domain.lease import State, Terms
+from lessor.domain.lease import State
 from lessor.domain.policy import Outcome
 from lessor.domain.resource import Condition, Kind
+from lessor.domain.terms import Terms
 from tests.builders import (
     ASKED,
     FINANCE,

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from lessor.domain import life, transitions
 from lessor.domain.deadlines import Due, next_deadline
-from lessor.domain.lease import Change, Lease, State, Terms
+from lessor.domain.lease import Change, Lease, State
 from lessor.domain.policy import Outcome
+from lessor.domain.terms import Terms
 from tests.builders import (
     ASKED,
     HOURLY,

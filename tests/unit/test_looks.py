@@ -10,8 +10,9 @@ import pytest
 from lessor.domain import life
 from lessor.domain.billing import Span
 from lessor.domain.errors import Refused
-from lessor.domain.lease import Event, State, Terms
+from lessor.domain.lease import Event, State
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
+from lessor.domain.terms import Terms
 from tests.builders import (
     ENDS,
     GONE,

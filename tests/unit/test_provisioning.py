@@ -11,7 +11,8 @@ import pytest
 from lessor.domain import life
 from lessor.domain.billing import Span
 from lessor.domain.errors import Refused
-from lessor.domain.lease import Capacity, Event, Lease, State, Terms
+from lessor.domain.lease import Capacity, Event, Lease, State
+from lessor.domain.terms import Terms
 from tests.builders import (
     ACCESS,
     APPROVED,
