@@ -13,17 +13,14 @@ from activities.errors import as_application_errors
 from activities.leases import lease_of
 from lessor.contracts import Assessment, LeaseRef, MoveEnd
 from lessor.domain import approval
+from lessor.domain.case import Case, Judge
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Lease
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, StepSpec
-from lessor.domain.quota import Headroom, headroom
+from lessor.domain.quota import headroom
 from lessor.domain.quote import Quote
-from lessor.domain.request import Request
 from lessor.ports import Directory, Ledger, Provider
-
-Judge = Callable[[Request, Quote, Person, tuple[Headroom, ...], datetime], Decision]
-"""What the organisation's policy decides of a request, given its price, its requester and the team's free quota."""
 
 
 class AssessmentActivities:
@@ -75,7 +72,7 @@ class AssessmentActivities:
         team = self._directory.team(lease.request.team)
         held = [r for r in self._ledger.held(lease.request.team) if r.lease_id != lease.id]
         room = headroom(team.quotas if team else (), held, lease.request.team, quote.offer.gpu_model)
-        return self._judge(lease.request, quote, owner, room, now)
+        return self._judge(Case(lease.request, quote, owner, now, room, extensions=lease.extensions))
 
     async def _staff(self, decision: Decision, owner: Person) -> tuple[approval.Step, ...]:
         return approval.staff(decision.steps, await self._members(decision.steps), owner)

@@ -26,11 +26,9 @@ from bench.bare import QUEUE, Bare, BareTimer, nothing, nothing_near
 from bench.cloud import InstantCloud, InstantNotifier
 from bench.people import AUTOMATIC, MANAGER, REQUESTER, TEAM
 from lessor.converter import data_converter
+from lessor.domain.case import Case
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
-from lessor.domain.quota import Headroom
-from lessor.domain.quote import Quote
-from lessor.domain.request import Request
 from lessor.leaving import leave
 from lessor.ledger import open_ledger
 from lessor.ports import Team
@@ -99,8 +97,8 @@ def _workers(client: Client, wanted: argparse.Namespace, threads: ThreadPoolExec
     return build_workers(client, ports_of(client, wanted.ledger, _now), threads, max_cached_workflows=wanted.cache)
 
 
-def _judge(request: Request, quote: Quote, person: Person, room: tuple[Headroom, ...], now: datetime) -> Decision:
-    outcome = Outcome.APPROVE if request.purpose == AUTOMATIC else Outcome.REQUIRE
+def _judge(case: Case) -> Decision:
+    outcome = Outcome.APPROVE if case.request.purpose == AUTOMATIC else Outcome.REQUIRE
     return Decision(outcome, (Reason("default", "no rule speaks of it"),), (APPROVAL,), "v1")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -14,12 +14,9 @@ from lessor.catalog import Catalogue, load_catalogue
 from lessor.config import Config, PlaceConfig, PriceConfig
 from lessor.converter import data_converter
 from lessor.directory import ConfigDirectory
+from lessor.domain.case import Case, Judge
 from lessor.domain.money import Money
-from lessor.domain.people import Person
 from lessor.domain.policy import Decision
-from lessor.domain.quota import Headroom
-from lessor.domain.quote import Quote
-from lessor.domain.request import Request
 from lessor.engine import TemporalEngine
 from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
 from lessor.ledger import SqlLedger, open_ledger
@@ -27,8 +24,6 @@ from lessor.policyfile import compile_policy, facts
 from lessor.ports import Directory, Provider, Watch
 from lessor.providers.aws import Ec2Place, Ec2Provider, OwnPrice
 from lessor.settings import Settings, temporal_connect_config
-
-Judge = Callable[[Request, Quote, Person, tuple[Headroom, ...], datetime], Decision]
 
 
 @dataclass(frozen=True)
@@ -77,8 +72,8 @@ def judge(config: Config) -> Judge:
     """The organisation's policy as one function. Raises `ConfigError` when a rule cannot be compiled."""
     policy = compile_policy(config)
 
-    def decide(request: Request, quote: Quote, person: Person, room: tuple[Headroom, ...], now: datetime) -> Decision:
-        return policy.decide(facts(request, quote, person, room, now))
+    def decide(case: Case) -> Decision:
+        return policy.decide(facts(case))
 
     return decide
 

@@ -206,7 +206,7 @@ class World:
         directory, providers = self.directory, {"aws": self.cloud}
         return Activities(
             RecordActivities(self.ledger, directory),
-            AssessmentActivities(providers, lambda *_: self.decision, directory, self.ledger, activity_time),
+            AssessmentActivities(providers, lambda _: self.decision, directory, self.ledger, activity_time),
             ProvisioningActivities(providers, self.ledger, activity_time),
             MessageActivities(self.notifier, self.ledger, activity_time),
             SweepActivities({"aws": self.cloud}, self.ledger, TemporalRuns(self.env.client), self._now),

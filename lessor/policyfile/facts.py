@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Annotated, Any, get_args, get_type_hints
 from zoneinfo import ZoneInfo
 
+from lessor.domain.case import Case
 from lessor.domain.people import Person
 from lessor.domain.quota import Headroom
 from lessor.domain.quote import Quote
@@ -117,26 +118,21 @@ class Facts:
         }
 
 
-def facts(
-    request: Request,
-    quote: Quote | None,
-    person: Person,
-    team_headroom: Iterable[Headroom] | None,
-    now: datetime,
-) -> Facts:
-    """The facts of one request at `now`. `team_headroom` is `None` when the ledger could not be read."""
+def facts(case: Case) -> Facts:
+    """The facts of one case."""
+    request, quote, now = case.request, case.quote, case.now
     return Facts(
         request=_request(request, quote, now),
         quote=_quote(quote, request.length(now)),
-        team=_team(request, quote, team_headroom),
-        person=_person(person, request.team),
+        team=_team(request, quote, case.rooms),
+        person=_person(case.person, request.team),
         place=PlaceFacts(
             name=request.place.name,
             provider=request.place.provider,
             region=request.place.region or None,
             zone=request.place.zone or None,
         ),
-        time=_time(person.tz, now),
+        time=_time(case.person.tz, now),
     )
 
 

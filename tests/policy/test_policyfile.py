@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lessor.config import ConfigError, loads
+from lessor.domain.case import Case
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.quota import Headroom, Quota
 from lessor.domain.quote import Quote
@@ -39,7 +40,7 @@ def a_price(hourly: str | None, on_demand: str | None = None) -> Quote:
 
 
 def decide(policy: CompiledPolicy, quote: Quote | None, **changes: Any) -> Decision:
-    return policy.decide(facts(a_request(**changes), quote, REQUESTER, (), NOW))
+    return policy.decide(facts(Case(a_request(**changes), quote, REQUESTER, NOW)))
 
 
 APPROVE = "{name: small, when: quote.total <= 50, then: approve, reason: cheap}"
@@ -135,11 +136,11 @@ def test_all_broken_conditions_are_told_with_their_lines() -> None:
     ],
 )
 def test_team_facts_speak_of_the_tightest_quota(rooms: tuple[Headroom, ...] | None, expected: TeamFacts) -> None:
-    assert facts(a_request(), a_price("1"), REQUESTER, rooms, NOW).team == expected
+    assert facts(Case(a_request(), a_price("1"), REQUESTER, NOW, rooms)).team == expected
 
 
 def test_facts_of_the_offer_win_over_the_wish() -> None:
-    made = facts(a_request(), a_quote(), MANAGER, (), NOW)
+    made = facts(Case(a_request(), a_quote(), MANAGER, NOW))
     assert (made.request.model, made.request.count, made.request.hours) == ("A100-80GB", 8, Decimal(8))
     assert made.person.lead is True
     assert made.request.ends == NOW + timedelta(hours=8)
@@ -147,6 +148,6 @@ def test_facts_of_the_offer_win_over_the_wish() -> None:
 
 
 def test_time_is_the_requesters_own() -> None:
-    made = facts(a_request(), None, replace(REQUESTER, tz="Asia/Tokyo"), (), NOW)
+    made = facts(Case(a_request(), None, replace(REQUESTER, tz="Asia/Tokyo"), NOW))
     assert made.time == TimeFacts(NOW, hour=8, weekday="saturday", weekend=True, date="2026-11-28")
-    assert facts(a_request(), None, replace(REQUESTER, tz="Nowhere/Land"), (), NOW).time == TimeFacts(NOW)
+    assert facts(Case(a_request(), None, replace(REQUESTER, tz="Nowhere/Land"), NOW)).time == TimeFacts(NOW)
