@@ -1,5 +1,6 @@
 """The environment, read once and only in entry points. Secrets stay hidden; what is wrong is told by variable name."""
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,9 +27,13 @@ WANTED = {
     "LESSOR_CONFIG": "is the path of your lessor.yaml",
     "LESSOR_DATA": "is a directory that may be written to",
     "LESSOR_METRICS_PORT": "is a port number, such as 9464; leave it out for no metrics",
+    "LESSOR_SMTP_URL": "is smtp://HOST:PORT, such as smtp://127.0.0.1:7414; leave it out for the server in lessor.yaml",
+    "LESSOR_WEBHOOK_URL": "is a web address such as http://127.0.0.1:7415/webhook; leave it out for the one in "
+    "lessor.yaml",
     "LESSOR_TEMPLATES": "is a directory laid out like templates/, with the files that you want worded differently",
 }
 WEB = re.compile(r"https?://[^\s/@]+(/\S*)?")
+SMTP = re.compile(r"smtp://[A-Za-z0-9.-]+:\d{1,5}")
 DATABASE = re.compile(r"(sqlite:///\S.*|postgresql(\+psycopg)?://\S+)")
 
 
@@ -48,6 +53,12 @@ def _secret(form: str) -> Any:
 
 def _web(value: str) -> str:
     if not WEB.fullmatch(value.strip()):
+        raise ValueError
+    return value.strip()
+
+
+def _smtp(value: str) -> str:
+    if not SMTP.fullmatch(value.strip()):
         raise ValueError
     return value.strip()
 
@@ -79,6 +90,10 @@ class Settings(BaseSettings):
     """A folder of the organisation's own templates, laid out like `templates/`; they win over the shipped ones."""
     lessor_metrics_port: Annotated[int, Field(ge=0, le=65_535)] = 0
     """Where Prometheus finds this program's figures, on the loopback address; 0 for nowhere."""
+    lessor_smtp_url: Annotated[str, AfterValidator(_smtp)] | None = None
+    """Another mail server than the one in `lessor.yaml`, spoken to in the clear and without a login."""
+    lessor_webhook_url: Annotated[str, AfterValidator(_web)] | None = None
+    """Another receiver of events than the one in `lessor.yaml`."""
     lessor_user: str = Field(default="", max_length=120)
 
     @property
@@ -104,6 +119,15 @@ def read_settings(secrets_dir: Path = SECRETS_DIR) -> Settings:
         names = [str(found["loc"][0]).upper() for found in error.errors(include_input=False, include_url=False)]
         lines = [f"{name}: has a form that does not fit; it {WANTED.get(name, 'is too long')}" for name in names]
         raise SettingsError("\n".join(dict.fromkeys(lines))) from None
+
+
+def named_secret(name: str, purpose: str, secrets_dir: Path = SECRETS_DIR) -> str:
+    """The secret that `lessor.yaml` calls by the name of its variable. Raises `SettingsError` when there is none."""
+    files = (secrets_dir / name, secrets_dir / name.lower())
+    found = os.environ.get(name) or next((file.read_text().strip() for file in files if file.is_file()), "")
+    if not found:
+        raise SettingsError(f"{name}: is not set; it is {purpose}, as lessor.yaml says")
+    return found
 
 
 def temporal_connect_config() -> "ClientConnectConfig":

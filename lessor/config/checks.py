@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from lessor.catalog import load_catalogue
 from lessor.config.configuration import ALL_MODELS, Config
 from lessor.config.model import LeaseConfig, PlaceConfig, StepConfig
+from lessor.config.notifications import check_notifications
 from lessor.config.problems import KeyPath
 from lessor.config.wording import nearest
 from lessor.domain.request import spell
@@ -25,6 +26,7 @@ def check(config: Config) -> Found:
     yield from _sweep(config.lease)
     yield from _places(config)
     yield from _policy(config)
+    yield from check_notifications(config.notifications)
 
 
 def _people(config: Config) -> Found:

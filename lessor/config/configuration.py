@@ -7,6 +7,7 @@ from functools import cached_property
 from pydantic import Field, PrivateAttr
 
 from lessor.config.model import LeaseConfig, Organisation, PlaceConfig, PolicyConfig, Section, SlackConfig
+from lessor.config.notifications import NotificationsConfig
 from lessor.config.problems import KeyPath
 from lessor.config.reading import Document
 from lessor.domain.people import Person
@@ -32,6 +33,8 @@ class Config(Section):
     """Where leases may run."""
     policy: PolicyConfig = Field(default_factory=PolicyConfig)
     """When a request is approved, denied or shown to people."""
+    notifications: NotificationsConfig = Field(default_factory=NotificationsConfig)
+    """How people are told besides by Slack."""
 
     _document: Document = PrivateAttr(default_factory=lambda: Document("lessor.yaml", None))
 

@@ -24,6 +24,8 @@ PATTERNS = {
     r"^subnet-[0-9a-f]+$": "a subnet id such as subnet-0a1b2c3d",
     r"^(sg-[0-9a-f]+)?$": "a security group id such as sg-0a1b2c3d",
     r"^(/\S+)?$": "a parameter name that starts with /",
+    r"^([A-Z][A-Z0-9_]*)$": "the name of an environment variable, such as LESSOR_SMTP_PASSWORD",
+    r"^[A-Za-z0-9.:-]+$": "a host's name or address, such as smtp.example.com",
 }
 TYPES = {
     "string_type": "text (numbers and true/false in quotes)",
@@ -110,7 +112,7 @@ def allowed_keys(root: type[BaseModel], path: KeyPath) -> list[str]:
         fields = here.model_fields if _is_model(here) else {}
         here = fields[part].annotation if part in fields else next(_models_in(here), here)
     model = here if _is_model(here) else next(_models_in(here), root)
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _is_model(annotation: Any) -> bool:
