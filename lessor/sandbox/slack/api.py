@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from lessor.sandbox.slack import scopes
 from lessor.sandbox.slack.core import Core
 from lessor.sandbox.slack.errors import SlackError
 
@@ -105,6 +106,7 @@ class WebApi:
             if known is None:
                 raise SlackError("unknown_method")
             self._authenticate(method, args.token)
+            scopes.check(method, self._core.workspace.app.scopes)
             self._refuse_by_fault(method)
             self._core.rate_limits.check(method, args.text("channel"))
             result = await known(self._core, args)

@@ -1,4 +1,4 @@
-"""users.*, usergroups.*, and who the app itself is."""
+"""users.*, and who the app itself is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from lessor.sandbox.slack import scopes
 from lessor.sandbox.slack.api import Args, Method
 from lessor.sandbox.slack.api_conversations import page_of
 from lessor.sandbox.slack.core import Core
@@ -25,15 +26,12 @@ async def users_info(core: Core, args: Args) -> Json:
     app = core.workspace.app
     wanted = args.required("user", "user_not_found")
     if wanted == app.bot_user_id:
-        return {"user": _user(core, _bot(core))}
-    person = core.workspace.person(wanted)
-    if person is None or wanted not in (person.id, person.enterprise_id):
-        raise SlackError("user_not_found")
-    return {"user": _user(core, person)}
+        return {"user": described(core, _bot(core))}
+    return {"user": described(core, _by_id(core, wanted))}
 
 
 async def users_list(core: Core, args: Args) -> Json:
-    everybody = [_user(core, person) for person in (*core.workspace.people, _bot(core))]
+    everybody = [described(core, person) for person in (*core.workspace.people, _bot(core))]
     page, following = page_of(everybody, args)
     return {"members": page, "cache_ts": int(core.clock.now()), "response_metadata": {"next_cursor": following}}
 
@@ -42,39 +40,12 @@ async def lookup_by_email(core: Core, args: Args) -> Json:
     email = args.required("email", "users_not_found").lower()
     for person in core.workspace.people:
         if person.email.lower() == email and not person.deleted:
-            return {"user": _user(core, person)}
+            return {"user": described(core, person)}
     raise SlackError("users_not_found")
 
 
 async def profile_get(core: Core, args: Args) -> Json:
-    person = core.workspace.person(args.text("user"))
-    if person is None:
-        raise SlackError("user_not_found")
-    return {"profile": _user(core, person)["profile"]}
-
-
-async def usergroups_list(core: Core, args: Args) -> Json:
-    groups = [
-        {
-            "id": group.id,
-            "team_id": core.workspace.team_id,
-            "handle": group.handle,
-            "name": group.name,
-            "user_count": len(group.members),
-            "date_delete": 0,
-            **({"users": list(group.members)} if args.flag("include_users") else {}),
-        }
-        for group in core.workspace.usergroups
-    ]
-    return {"usergroups": groups}
-
-
-async def usergroups_users_list(core: Core, args: Args) -> Json:
-    wanted = args.required("usergroup", "no_such_subteam")
-    for group in core.workspace.usergroups:
-        if group.id == wanted:
-            return {"users": list(group.members)}
-    raise SlackError("no_such_subteam")
+    return {"profile": described(core, _by_id(core, args.text("user")))["profile"]}
 
 
 async def team_info(core: Core, args: Args) -> Json:
@@ -96,28 +67,22 @@ METHODS: dict[str, Method] = {
     "users.list": users_list,
     "users.lookupByEmail": lookup_by_email,
     "users.profile.get": profile_get,
-    "usergroups.list": usergroups_list,
-    "usergroups.users.list": usergroups_users_list,
     "team.info": team_info,
     "bots.info": bots_info,
 }
 
 
-def _bot(core: Core) -> Person:
-    app = core.workspace.app
-    return Person(app.bot_user_id, app.name, app.name, is_bot=True)
-
-
-def _user(core: Core, person: Person) -> Json:
+def described(core: Core, person: Person) -> Json:
+    """A user object; the address is in it only when the app was granted it."""
     now = datetime.fromtimestamp(core.clock.now(), UTC).astimezone(ZoneInfo(person.tz))
     offset = now.utcoffset()
     team_id = person.team_id or core.workspace.team_id
     profile = {
         "real_name": person.role,
         "display_name": person.name,
-        "email": person.email,
-        "status_text": person.status,
         "team": team_id,
+        **_status(core, person),
+        **({"email": person.email} if scopes.EMAIL in core.workspace.app.scopes else {}),
     }
     user: Json = {
         "id": person.id,
@@ -138,3 +103,25 @@ def _user(core: Core, person: Person) -> Json:
     if person.enterprise_id:
         user["enterprise_user"] = {"id": person.enterprise_id, "enterprise_id": core.workspace.enterprise_id}
     return user
+
+
+def _status(core: Core, person: Person) -> Json:
+    if person.status_expiration and person.status_expiration <= core.clock.now():
+        return {"status_text": "", "status_emoji": "", "status_expiration": 0}
+    return {
+        "status_text": person.status,
+        "status_emoji": person.status_emoji,
+        "status_expiration": person.status_expiration,
+    }
+
+
+def _by_id(core: Core, wanted: str) -> Person:
+    person = core.workspace.person(wanted)
+    if person is None or wanted not in (person.id, person.enterprise_id):
+        raise SlackError("user_not_found")
+    return person
+
+
+def _bot(core: Core) -> Person:
+    app = core.workspace.app
+    return Person(app.bot_user_id, app.name, app.name, is_bot=True)

@@ -74,6 +74,9 @@ class SandboxClient:
     async def change_person(self, who: str, **fields: Any) -> Json:
         return await self._dict("POST", "change-person", {"who": who, **fields})
 
+    async def change_usergroup(self, usergroup: str, **fields: Any) -> Json:
+        return await self._dict("POST", "change-usergroup", {"usergroup": usergroup, **fields})
+
     async def change_channel(self, channel: str, **fields: Any) -> Json:
         return await self._dict("POST", "change-channel", {"channel": channel, **fields})
 
@@ -161,6 +164,10 @@ class Somebody:
     async def delete(self, message: Json) -> Json:
         """Delete one's own message, or as an admin anybody's."""
         return await self._act("delete", **_place(message))
+
+    async def set_status(self, text: str, emoji: str = "", expiration: float = 0) -> Json:
+        """Be shown with a status until `expiration` (seconds since the epoch); empty text clears it."""
+        return await self._act("status", text=text, emoji=emoji, expiration=int(expiration))
 
     async def messages(self, channel: str = "gpu-requests", thread_ts: str = "") -> list[Json]:
         return await self._see("messages", {"channel": channel, "thread": thread_ts})

@@ -81,6 +81,13 @@ DEFAULT: Final[dict[str, Any]] = {
     ],
     "usergroups": [
         {"id": "S0GPUMANAGERS", "handle": "gpu-managers", "name": "GPU managers", "members": ["manager", "manager-2"]},
+        {
+            "id": "S0GPUAPPROVERS",
+            "handle": "gpu-approvers",
+            "name": "GPU approvers",
+            "description": "Decide on costly requests",
+            "members": ["finance", "manager-2"],
+        },
         {"id": "S0GPUADMINS", "handle": "gpu-admins", "name": "GPU admins", "members": ["admin"]},
     ],
     "app": {
@@ -88,17 +95,48 @@ DEFAULT: Final[dict[str, Any]] = {
             {
                 "command": "/gpu",
                 "description": "Ask for GPUs, extend and release them",
-                "usage_hint": "[request | list | show ID | extend ID WHEN | release ID]",
+                "usage_hint": "[request | list | show ID | extend ID WHEN | release ID | withdraw ID]",
                 "suggestions": [
                     "request [what and until when]",
                     "list",
                     "show ID",
                     "extend ID WHEN [reason]",
+                    "shorten ID WHEN",
                     "release ID",
-                    "fleet",
-                    "cost [team]",
+                    "transfer ID @PERSON",
+                    "take ID",
+                    "share ID @PERSON",
+                    "unshare ID @PERSON",
+                    "exempt ID WHEN [reason]",
+                    "away WHEN [@PERSON]",
+                    "back",
+                    "quota",
                 ],
             }
+        ],
+        "shortcuts": [
+            {
+                "name": "Request GPUs",
+                "type": "global",
+                "callback_id": "request-gpus",
+                "description": "Open the form that asks for GPUs",
+            }
+        ],
+        "scopes": [
+            "app_mentions:read",
+            "channels:history",
+            "channels:read",
+            "chat:write",
+            "commands",
+            "groups:history",
+            "groups:read",
+            "im:history",
+            "im:read",
+            "im:write",
+            "metadata.message:read",
+            "usergroups:read",
+            "users:read",
+            "users:read.email",
         ],
     },
 }

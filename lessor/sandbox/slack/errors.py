@@ -9,17 +9,25 @@ class SlackError(Exception):
     """A refusal as the Web API words it: `{"ok": false, "error": code, ...}`.
 
     `messages` become `response_metadata.messages` (and `errors`, as Slack repeats them for blocks);
-    `retry_after` turns the answer into HTTP 429 with that header.
+    `retry_after` turns the answer into HTTP 429 with that header; `details` are further fields of the answer.
     """
 
-    def __init__(self, code: str, messages: list[str] | None = None, *, retry_after: int | None = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        messages: list[str] | None = None,
+        *,
+        retry_after: int | None = None,
+        details: dict[str, str] | None = None,
+    ) -> None:
         super().__init__(code)
         self.code = code
         self.messages = messages or []
         self.retry_after = retry_after
+        self.details = details or {}
 
     def answer(self) -> dict[str, Any]:
-        body: dict[str, Any] = {"ok": False, "error": self.code}
+        body: dict[str, Any] = {"ok": False, "error": self.code, **self.details}
         if self.messages:
             body["response_metadata"] = {"messages": [f"[ERROR] {message}" for message in self.messages]}
             if self.code == "invalid_blocks":

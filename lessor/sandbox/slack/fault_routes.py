@@ -10,6 +10,7 @@ POST   /disconnect        {how: refresh | drop}
 POST   /http-target       {url}  ("" for Socket Mode)
 POST   /change-person     {who, deleted?, ...}
 POST   /change-channel    {channel, is_archived?, app_in?, members?, ...}
+POST   /change-usergroup  {usergroup, members?, disabled?: when, ...}
 GET    /calls             ?method=  Web API calls
 GET    /deliveries        ?kind=  attempts to reach the app
 """
@@ -21,6 +22,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.routing import Route
 
+from lessor.sandbox.slack.accounts import Accounts
 from lessor.sandbox.slack.core import Core
 from lessor.sandbox.slack.delivery import EVENT
 from lessor.sandbox.slack.errors import PersonError
@@ -37,6 +39,7 @@ class FaultRoutes:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._accounts = Accounts(core)
 
     def routes(self) -> list[Route]:
         table = [
@@ -50,6 +53,7 @@ class FaultRoutes:
             ("/http-target", "POST", self._http_target),
             ("/change-person", "POST", self._change_person),
             ("/change-channel", "POST", self._change_channel),
+            ("/change-usergroup", "POST", self._change_usergroup),
             ("/calls", "GET", self._calls),
             ("/deliveries", "GET", self._deliveries),
         ]
@@ -118,9 +122,13 @@ class FaultRoutes:
 
     async def _change_person(self, request: Request) -> Json:
         body = await body_of(request)
-        person = self._core.workspace.change_person(body.pop("who", ""), **body)
+        return await self._accounts.change(body.pop("who", ""), body)
+
+    async def _change_usergroup(self, request: Request) -> Json:
+        body = await body_of(request)
+        group = self._core.workspace.change_usergroup(body.pop("usergroup", ""), **body)
         self._core.store.touch()
-        return dict(vars(person))
+        return dict(vars(group))
 
     async def _change_channel(self, request: Request) -> Json:
         body = await body_of(request)

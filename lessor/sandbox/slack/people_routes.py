@@ -20,6 +20,7 @@ All of it is under `/sandbox/api`; bodies are JSON objects; refusals are `{"ok":
   POST /people/{who}/read                {channel}
   POST /people/{who}/dismiss             {channel, ts}   hide an ephemeral message
   POST /people/{who}/delete              {channel, ts}   one's own message, or as an admin anybody's
+  POST /people/{who}/status              {text, emoji?, expiration?}   seconds since the epoch; empty text clears it
   GET  /changes                          ?since= &timeout=   waits for the next change, gives {revision}
   GET  /stream                           the same as server-sent events
 """
@@ -36,6 +37,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from lessor.sandbox.slack import seeing
+from lessor.sandbox.slack.accounts import Accounts
 from lessor.sandbox.slack.acts import Acts
 from lessor.sandbox.slack.core import Core
 from lessor.sandbox.slack.errors import PersonError
@@ -75,6 +77,7 @@ class PeopleRoutes:
     def __init__(self, core: Core, closing: asyncio.Event) -> None:
         self._core = core
         self._acts = Acts(core)
+        self._accounts = Accounts(core)
         self._closing = closing
 
     def routes(self) -> list[Route]:
@@ -101,6 +104,7 @@ class PeopleRoutes:
             "read": self._read,
             "dismiss": self._dismiss,
             "delete": self._delete,
+            "status": self._status,
         }
         return [
             *(Route(path, answering(handler)) for path, handler in reads.items()),
@@ -124,6 +128,7 @@ class PeopleRoutes:
             "revision": core.store.revision,
             "conversations": seeing.conversations(core, person),
             "people": {one.id: seeing.unread_of(core, one) for one in core.workspace.people},
+            "accounts": seeing.accounts(core),
             "channel": place.id,
             "messages": seeing.messages(core, person, place),
             "thread": seeing.messages(core, person, place, thread) if thread else [],
@@ -186,6 +191,10 @@ class PeopleRoutes:
 
     async def _delete(self, who: str, body: Json) -> Json:
         return await self._acts.delete(who, body["channel"], body["ts"])
+
+    async def _status(self, who: str, body: Json) -> Json:
+        expiration = int(body.get("expiration") or 0)
+        return await self._accounts.set_status(who, body.get("text", ""), body.get("emoji", ""), expiration)
 
     async def _stream(self, request: Request) -> Response:
         async def revisions() -> AsyncIterator[str]:

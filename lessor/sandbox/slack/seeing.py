@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from lessor.sandbox.slack.api_people import described
 from lessor.sandbox.slack.core import Core
 from lessor.sandbox.slack.screens import View
 from lessor.sandbox.slack.store import Direct, Post
 from lessor.sandbox.slack.workspace import Channel, Person
 
 Json = dict[str, Any]
+
+STATUS = ("status_text", "status_emoji", "status_expiration")
 
 
 def conversations(core: Core, person: Person) -> list[Json]:
@@ -20,6 +23,15 @@ def conversations(core: Core, person: Person) -> list[Json]:
     with_app = [direct for direct in mine if bot in direct.members]
     others = [direct for direct in mine if bot not in direct.members]
     return [*channels, *(_direct(core, person, direct) for direct in [*with_app, *others])]
+
+
+def accounts(core: Core) -> Json:
+    """What is shown beside everybody's name: whether the account is deactivated, and the status that holds now."""
+    shown_of = {person.id: described(core, person)["profile"] for person in core.workspace.people}
+    return {
+        person.id: {"deleted": person.deleted, **{name: shown_of[person.id][name] for name in STATUS}}
+        for person in core.workspace.people
+    }
 
 
 def unread_of(core: Core, person: Person) -> int:

@@ -27,7 +27,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from lessor.sandbox.slack import api_apps, api_chat, api_conversations, api_people, api_views
+from lessor.sandbox.slack import api_apps, api_chat, api_conversations, api_people, api_usergroups, api_views
 from lessor.sandbox.slack.api import WebApi
 from lessor.sandbox.slack.client import SandboxClient
 from lessor.sandbox.slack.clock import Clock, SystemClock
@@ -40,7 +40,7 @@ from lessor.sandbox.slack.persistence import Snapshot
 from lessor.sandbox.slack.workspace import Workspace
 
 _STATIC = Path(__file__).parent / "static"
-_MODULES = (api_apps, api_chat, api_conversations, api_people, api_views)
+_MODULES = (api_apps, api_chat, api_conversations, api_people, api_usergroups, api_views)
 
 
 class RunningSandbox(SandboxClient):

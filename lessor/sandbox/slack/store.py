@@ -12,6 +12,9 @@ from lessor.sandbox.slack.workspace import Workspace
 
 Json = dict[str, Any]
 
+ACCOUNT = ("deleted", "status", "status_emoji", "status_expiration")
+"""What people and admins change of an account while the sandbox runs."""
+
 
 @dataclass
 class Post:
@@ -141,12 +144,15 @@ class Store:
         return described
 
     def dump(self) -> Json:
-        """Everything said, as plain data; file contents and open screens are not kept."""
+        """Everything said and what became of accounts, as plain data; file contents and open screens are not kept."""
         return {
             "posts": {channel: [asdict(post) for post in posts] for channel, posts in self.posts.items()},
             "directs": [asdict(direct) for direct in self.directs.values()],
             "read": self.read,
             "last_ts": self._last_ts,
+            "accounts": {
+                person.id: {name: getattr(person, name) for name in ACCOUNT} for person in self.workspace.people
+            },
         }
 
     def load(self, data: Json) -> None:
@@ -155,4 +161,7 @@ class Store:
         self.directs = {one["id"]: Direct(one["id"], tuple(one["members"])) for one in data["directs"]}
         self.read = dict(data["read"])
         self._last_ts = int(data["last_ts"])
+        for person, account in data.get("accounts", {}).items():
+            if self.workspace.person(person) is not None:
+                self.workspace.change_person(person, **account)
         self.touch()

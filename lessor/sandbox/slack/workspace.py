@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 
+from lessor.sandbox.slack import scopes
 from lessor.sandbox.slack.default_workspace import DEFAULT
 
 
@@ -17,7 +18,8 @@ from lessor.sandbox.slack.default_workspace import DEFAULT
 class Person:
     """Somebody with an account. `role` is what the page shows; ids look like Slack's (`U0REQUESTER`).
 
-    `enterprise_id` is the W-form of the same person; `team_id` differs for people of another organisation.
+    `enterprise_id` is the W-form of the same person; `team_id` differs for people of another organisation. A status
+    (its text, its emoji) is gone at `status_expiration`, in seconds since the epoch; 0 is never.
     """
 
     id: str
@@ -29,6 +31,8 @@ class Person:
     deleted: bool = False
     is_bot: bool = False
     status: str = ""
+    status_emoji: str = ""
+    status_expiration: int = 0
     enterprise_id: str = ""
     team_id: str = ""
 
@@ -46,15 +50,19 @@ class Channel:
     app_in: bool = True
 
 
-Record = TypeVar("Record", Person, Channel)
-
-
 @dataclass(frozen=True)
 class Usergroup:
+    """People who are mentioned as one; `disabled` since then, in seconds since the epoch, 0 while it is in use."""
+
     id: str
     handle: str
     name: str
     members: tuple[str, ...] = ()
+    description: str = ""
+    disabled: int = 0
+
+
+Record = TypeVar("Record", Person, Channel, Usergroup)
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ class Shortcut:
 
 @dataclass(frozen=True)
 class App:
-    """The app under test: ids, tokens and what its manifest registers."""
+    """The app under test: ids, tokens, what its manifest registers and which scopes it was installed with."""
 
     id: str = "A0LESSOR"
     name: str = "lessor"
@@ -90,6 +98,7 @@ class App:
     commands: tuple[Command, ...] = ()
     shortcuts: tuple[Shortcut, ...] = ()
     events: tuple[str, ...] = ("app_home_opened", "app_mention", "message.im")
+    scopes: tuple[str, ...] = scopes.ALL
 
 
 @dataclass
@@ -135,15 +144,16 @@ class Workspace:
         return cls.from_data(loaded)
 
     def with_manifest(self, manifest: Mapping[str, Any]) -> Workspace:
-        """The same workspace whose app has the commands, shortcuts and events of a Slack app manifest."""
+        """The same workspace whose app has the commands, shortcuts, events and scopes of a Slack app manifest."""
         features = manifest.get("features", {})
         known = {command.command: command for command in self.app.commands}
         commands = tuple(_manifest_command(entry, known) for entry in features.get("slash_commands", ()))
         shortcuts = tuple(Shortcut(**entry) for entry in features.get("shortcuts", ()))
         subscribed = manifest.get("settings", {}).get("event_subscriptions", {}).get("bot_events", self.app.events)
         name = manifest.get("display_information", {}).get("name", self.app.name)
+        granted = manifest.get("oauth_config", {}).get("scopes", {}).get("bot", self.app.scopes)
         app = replace(self.app, name=name, commands=commands, shortcuts=shortcuts, events=tuple(subscribed))
-        return replace(self, app=app)
+        return replace(self, app=replace(app, scopes=tuple(granted)))
 
     def with_manifest_file(self, path: Path) -> Workspace:
         """`with_manifest` of a JSON or YAML file."""
@@ -177,15 +187,28 @@ class Workspace:
         if channel is None:
             raise ValueError(f"no channel is called `{key}`")
         if "members" in fields:
-            found = [self.person(name) for name in fields["members"]]
-            fields = {**fields, "members": tuple(person.id for person in found if person is not None)}
+            fields = {**fields, "members": self._ids(fields["members"])}
         changed = _with(channel, fields)
         self.channels = tuple(changed if one.id == channel.id else one for one in self.channels)
+        return changed
+
+    def change_usergroup(self, key: str, **fields: Any) -> Usergroup:
+        """Give a user group (by id or handle) other fields (`members`, `disabled`); raises ValueError."""
+        group = next((one for one in self.usergroups if key.removeprefix("@") in (one.id, one.handle)), None)
+        if group is None:
+            raise ValueError(f"no user group is called `{key}`")
+        if "members" in fields:
+            fields = {**fields, "members": self._ids(fields["members"])}
+        changed = _with(group, fields)
+        self.usergroups = tuple(changed if one.id == group.id else one for one in self.usergroups)
         return changed
 
     def to_data(self) -> dict[str, Any]:
         """Plain data of the shape `from_data` takes."""
         return dict(json.loads(json.dumps(self, default=vars)))
+
+    def _ids(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(person.id for person in map(self.person, names) if person is not None)
 
 
 def _with(record: Record, fields: Mapping[str, Any]) -> Record:
@@ -209,8 +232,8 @@ def _app(entry: Mapping[str, Any]) -> App:
         Command(**{**one, "suggestions": tuple(one.get("suggestions", ()))}) for one in entry.get("commands", ())
     )
     shortcuts = tuple(Shortcut(**one) for one in entry.get("shortcuts", ()))
-    events = tuple(entry.get("events", App.events))
-    return App(**{**entry, "commands": commands, "shortcuts": shortcuts, "events": events})
+    named = {name: tuple(entry[name]) for name in ("events", "scopes") if name in entry}
+    return App(**{**entry, "commands": commands, "shortcuts": shortcuts, **named})
 
 
 def _manifest_command(entry: Mapping[str, Any], known: Mapping[str, Command]) -> Command:

@@ -1,16 +1,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest_asyncio
 from slack_sdk.web.async_client import AsyncWebClient
 
-from lessor.sandbox.slack import ManualClock, RunningSandbox, running_slack_sandbox
+from lessor.sandbox.slack import ManualClock, RunningSandbox, Workspace, running_slack_sandbox, scopes
+
+
+def everything_granted() -> Workspace:
+    """The default workspace, whose app may call more than lessor does."""
+    workspace = Workspace.default()
+    return replace(workspace, app=replace(workspace.app, scopes=scopes.ALL))
 
 
 @pytest_asyncio.fixture
 async def slack() -> AsyncIterator[RunningSandbox]:
-    async with running_slack_sandbox() as running:
+    async with running_slack_sandbox(workspace=everything_granted()) as running:
         yield running
 
 

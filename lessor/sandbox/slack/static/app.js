@@ -68,8 +68,8 @@ async function load(moved) {
     state = await call("GET", `people/${page.me.id}/state?${query}`);
   } catch (error) {
     // Unreachable: the stream reconnects and asks again. Refused: the place is not this person's, so go to the app's.
-    if (error instanceof TypeError || (asked === whereabouts() && page.place === page.workspace.app.name)) return;
-    if (asked === whereabouts()) Object.assign(page, { place: page.workspace.app.name, thread: "" });
+    if (error instanceof TypeError) return;
+    if (asked === whereabouts() && !(await elsewhere())) return;
     pending = jump = true;
     return;
   }
@@ -81,10 +81,23 @@ async function load(moved) {
   }
   page.state = state;
   page.place = state.channel;
+  page.workspace.people.forEach((one) => (one.deleted = state.accounts[one.id].deleted));
   if (moved && page.tab === "home") act(page.me.id, "open-home", {});
   draw(moved);
   const here = page.state.conversations.find((one) => one.id === page.place);
   if (here?.unread && document.hasFocus() && page.tab === "messages") act(page.me.id, "read", { channel: page.place });
+}
+
+// To the app's conversation, or when even that is refused, to somebody whose account still works.
+async function elsewhere() {
+  if (page.place !== page.workspace.app.name) {
+    Object.assign(page, { place: page.workspace.app.name, thread: "" });
+    return true;
+  }
+  page.workspace = await call("GET", "workspace");
+  const before = page.me.id;
+  page.me = page.workspace.people.find((one) => one.id === before && !one.deleted) ?? page.workspace.people.find((one) => !one.deleted) ?? page.me;
+  return page.me.id !== before;
 }
 
 function draw(moved) {
@@ -92,7 +105,7 @@ function draw(moved) {
   const atEnd = moved || scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
   const tools = { page, go, refresh, act: (name, body) => act(page.me.id, name, body), look: look() };
   const base = [page.me.id, page.place, page.tab];
-  paint("sidebar", [base, page.state.conversations, page.state.people], () => drawSidebar(tools));
+  paint("sidebar", [base, page.state.conversations, page.state.people, page.state.accounts], () => drawSidebar(tools));
   paint("heading", [base, page.state.conversations], () => drawHeading(tools));
   let toEnd = false;
   if (page.tab === "home") paint("content", [base, page.state.home], () => drawHome(tools));

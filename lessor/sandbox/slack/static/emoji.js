@@ -13,6 +13,9 @@ export const EMOJI = {
   robot_face: "🤖", rocket: "🚀", rotating_light: "🚨", scroll: "📜", seedling: "🌱", shield: "🛡️", sparkles: "✨", stop_sign: "🛑",
   stopwatch: "⏱️", tada: "🎉", thinking_face: "🤔", thumbsdown: "👎", thumbsup: "👍", ticket: "🎫", timer_clock: "⏲️",
   unlock: "🔓", warning: "⚠️", wastebasket: "🗑️", wave: "👋", white_check_mark: "✅", white_circle: "⚪", wrench: "🔧", x: "❌",
-  zap: "⚡", zzz: "💤", snowflake: "❄️", brain: "🧠", bar_chart: "📊", mega: "📣", hash: "#️⃣", recycle: "♻️", black_circle: "⚫",
+  zap: "⚡", palm_tree: "🌴", face_with_thermometer: "🤒", spiral_calendar_pad: "🗓️",
+  house_with_garden: "🏡", speech_balloon: "💬", handshake: "🤝", busts_in_silhouette: "👥", double_vertical_bar: "⏸️", arrow_forward: "▶️",
+  scales: "⚖️", airplane: "✈️", envelope: "✉️", outbox_tray: "📤", date: "📅", crescent_moon: "🌙", sunrise: "🌅", up: "🆙",
+  zzz: "💤", snowflake: "❄️", brain: "🧠", bar_chart: "📊", mega: "📣", hash: "#️⃣", recycle: "♻️", black_circle: "⚫",
   arrow_right: "➡️", arrow_up: "⬆️", house: "🏠", office: "🏢", pray: "🙏", smile: "😄", slightly_smiling_face: "🙂", heart: "❤️",
 };

@@ -35,7 +35,7 @@ export const zoneName = (seconds, zone) =>
 export const dayName = (seconds, zone) => pretty(seconds, zone, { weekday: "long", month: "long", day: "numeric" });
 export const full = (seconds, zone) => show(seconds, zone, { dateStyle: "full", timeStyle: "long" });
 
-function pretty(seconds, zone, options) {
+export function pretty(seconds, zone, options) {
   const day = (at) => show(at, zone, { year: "numeric", month: "2-digit", day: "2-digit" });
   const now = Date.now() / 1000;
   if (day(seconds) === day(now)) return "Today";
