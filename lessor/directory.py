@@ -22,7 +22,7 @@ class ConfigDirectory:
         return self._people.get(self._config.person_id(any_id) or "")
 
     async def members(self, ref: str) -> tuple[Person, ...]:
-        """The people behind `person:ID`, `group:NAME`, `lead:TEAM` or `admins`; empty for anything else.
+        """The people behind a reference; empty for one that the configuration does not have, as groups of Slack.
 
         Deactivated people are among them: whoever asks has to look at `Person.active`.
         """
@@ -32,14 +32,21 @@ class ConfigDirectory:
             return self._resolved(organisation.admins)
         if kind == "group":
             return self._resolved(organisation.groups.get(name, ()))
+        team = organisation.teams.get(name)
         if kind == "lead":
-            team = organisation.teams.get(name)
             return self._resolved((team.lead,) if team else ())
+        if kind == "budget-owner":
+            return self._resolved((team.budget_owner,) if team else ())
+        if kind == "team":
+            return self._resolved((team.lead, *team.members) if team else ())
         return self._resolved((name,) if kind == "person" else ())
 
     def team(self, key: str) -> Team | None:
         """The team with this key."""
         return self._config.team(key) if key in self._config.organisation.teams else None
+
+    async def everybody(self) -> tuple[Person, ...]:
+        return self.people
 
     @property
     def people(self) -> tuple[Person, ...]:
@@ -69,7 +76,13 @@ def _person(config: Config, person: PersonConfig) -> Person:
         groups=tuple(key for key, refs in organisation.groups.items() if _among(config, person.id, refs)),
         admin=_among(config, person.id, organisation.admins),
         active=person.active,
+        budgets=tuple(key for key, team in organisation.teams.items() if _is(config, person.id, team.budget_owner)),
+        delegate=config.person_id(person.delegate) or "",
     )
+
+
+def _is(config: Config, person_id: str, ref: str) -> bool:
+    return bool(ref) and config.person_id(ref) == person_id
 
 
 def _alias(ref: str) -> str:

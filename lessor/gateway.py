@@ -9,8 +9,10 @@ from datetime import datetime
 
 import structlog
 
+from lessor.attendance import Attendance
 from lessor.contracts import Act, Answer
 from lessor.domain import approval
+from lessor.domain.absence import Absence
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.identity import lease_id
 from lessor.domain.lease import OPEN, Lease, State, describe
@@ -113,6 +115,7 @@ class Gateway:
         self._providers = providers
         self._offering = offering
         self._clock = clock
+        self._attendance = Attendance(directory, ledger, clock)
 
     async def choices(self, person_id: str) -> Choices:
         """Teams, places, models and limits of a person. Raises `Refused` ("unknown-person")."""
@@ -183,6 +186,18 @@ class Gateway:
 
     async def person(self, any_id: str) -> Person | None:
         return await self._directory.person(any_id)
+
+    async def named(self, text: str) -> Person:
+        """The one person whom a name, login, mention, address or id means. Raises `Refused` ("unresolved")."""
+        return await self._attendance.named(text)
+
+    async def away(self, person_id: str, until: datetime, delegate_id: str = "") -> Absence:
+        """The person is away until then, and `delegate_id` stands in. Raises `Refused` with words for the person."""
+        return await self._attendance.away(person_id, until, delegate_id)
+
+    async def back(self, person_id: str) -> Person:
+        """The person decides again; `away_until` is still set where their status in Slack says so."""
+        return await self._attendance.back(person_id)
 
     async def eligible(self, lease: Lease) -> tuple[Person, ...]:
         """Who can decide the current step now: active, distinct people, never the requester."""

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from lessor.contracts import Delivery, Notice, Observed, PageInput
+from lessor.domain.absence import Absence
 from lessor.domain.lease import Event, Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person, Team
@@ -22,9 +23,11 @@ from lessor.domain.resource import Resource, Sighting, Tagged
 from lessor.refusals import NoCapacityError, PermanentError, ProviderError, RetryableError
 
 __all__ = [
+    "AbsenceBook",
     "AuditReport",
     "Candidate",
     "Directory",
+    "DirectoryUnavailableError",
     "Ended",
     "Heartbeat",
     "Intent",
@@ -149,7 +152,13 @@ class Directory(Protocol):
         ...
 
     async def members(self, ref: str) -> tuple[Person, ...]:
-        """The people behind `person:ID`, `group:NAME`, `lead:TEAM` or `admins`."""
+        """The people behind `person:ID`, `group:NAME`, `slack-group:HANDLE`, `team:KEY`, `lead:TEAM`,
+        `budget-owner:TEAM` or `admins`. Raises `DirectoryUnavailableError` when they have never been read.
+        """
+        ...
+
+    async def everybody(self) -> tuple[Person, ...]:
+        """All people of the configuration, as it has them."""
         ...
 
     def team(self, key: str) -> Team | None: ...
@@ -239,7 +248,21 @@ class MessageBook(Protocol):
     def messages(self, lease_id: str) -> tuple[MessageRef, ...]: ...
 
 
-class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, Protocol):
+class AbsenceBook(Protocol):
+    def go_away(self, absence: Absence) -> None:
+        """Store it; whatever else is on record for the person ends when it begins."""
+        ...
+
+    def come_back(self, person: str, at: datetime) -> None:
+        """End what is on record for the person; a second time changes nothing."""
+        ...
+
+    def absences(self, at: datetime) -> tuple[Absence, ...]:
+        """All that hold at that instant, by person."""
+        ...
+
+
+class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, AbsenceBook, Protocol):
     """The SQL record, whole. Calls are short and synchronous; they raise `LedgerUnavailableError` when it is down."""
 
 
@@ -249,6 +272,10 @@ class LeaseIdTakenError(Exception):
 
 class LedgerUnavailableError(Exception):
     """The database cannot be reached or is locked; nothing was stored by this call."""
+
+
+class DirectoryUnavailableError(Exception):
+    """Who belongs to a group could not be read, and is not known from before: unknown is not empty (law 1)."""
 
 
 class Watch(Protocol):

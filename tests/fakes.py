@@ -188,6 +188,9 @@ class FakeDirectory:
     async def members(self, ref: str) -> tuple[Person, ...]:
         return tuple(p for p in self.people if ref in p.refs)
 
+    async def everybody(self) -> tuple[Person, ...]:
+        return tuple(self.people)
+
     def team(self, key: str) -> Team | None:
         return self.teams.get(key)
 

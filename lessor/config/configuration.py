@@ -112,6 +112,8 @@ class Config(Section):
             channel=team.channel,
             cost_center=team.cost_center,
             quotas=self.quotas(key),
+            delegate=self.person_id(team.delegate) or "",
+            budget_owner=self.person_id(team.budget_owner) or "",
         )
 
     def place(self, name: str) -> PlaceConfig | None:

@@ -50,6 +50,8 @@ class PersonConfig(Section):
     """The time zone in which this person reads and writes times, such as Europe/Berlin."""
     active: bool = True
     """Set to false when the person has left: they decide nothing any more and are skipped by messages."""
+    delegate: Annotated[str, Field(max_length=120)] = ""
+    """Who decides for this person while they are away, by id or e-mail address; `/gpu away` may name somebody else."""
 
 
 class TeamConfig(Section):
@@ -65,6 +67,10 @@ class TeamConfig(Section):
     """The team's Slack channel, by id or name, for what its owner does not answer."""
     cost_center: Digits = ""
     """Put on every resource as the tag lessor:cost-center."""
+    delegate: Annotated[str, Field(max_length=120)] = ""
+    """Who decides for the lead while the lead is away and has named nobody: a person's id or e-mail address."""
+    budget_owner: Annotated[str, Field(max_length=120)] = ""
+    """Who decides where a rule says `budget-owner`: a person's id or e-mail address."""
 
 
 class Organisation(Section):

@@ -27,7 +27,8 @@ class Person:
     keys that the person belongs to, `leads` the teams they lead, `groups` the approver groups of the configuration.
     `tz` is an IANA zone name, `hours` when the person works. `budgets` are the teams whose budget they own,
     `delegate` is the id of who stands in for them, `away_until` is set while they are out of office, and `stands_in`
-    are those for whom they decide meanwhile.
+    are those for whom they decide meanwhile. `slack_groups` are the user groups of Slack they belong to, spelled as the
+    configuration does.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Person:
     away_until: datetime | None = None
     stands_in: tuple[StandIn, ...] = ()
     hours: Hours | None = None
+    slack_groups: tuple[str, ...] = ()
 
     @property
     def all_ids(self) -> frozenset[str]:
@@ -52,9 +54,12 @@ class Person:
 
     @property
     def refs(self) -> frozenset[str]:
-        """The references that mean this person in a step: `person:ID`, `group:NAME`, `lead:TEAM`, `admins`."""
-        refs = {f"person:{i}" for i in self.all_ids}
+        """The references that mean this person: `person:ID`, `group:NAME`, `slack-group:HANDLE`, `team:KEY`,
+        `lead:TEAM`, `budget-owner:TEAM`, `admins`.
+        """
+        refs = {f"person:{i}" for i in self.all_ids} | {f"team:{t}" for t in self.teams}
         refs |= {f"group:{g}" for g in self.groups} | {f"lead:{t}" for t in self.leads}
+        refs |= {f"slack-group:{g}" for g in self.slack_groups} | {f"budget-owner:{t}" for t in self.budgets}
         return frozenset(refs | {"admins"} if self.admin else refs)
 
     def is_same(self, ids: frozenset[str]) -> bool:

@@ -152,6 +152,19 @@ class MessageRow(Base):
     ts: Mapped[str]
 
 
+class AbsenceRow(Base):
+    """A span in which a person does not decide, and the id of who stands in for them, or empty."""
+
+    __tablename__ = "absences"
+    __table_args__ = (Index(None, "until"),)
+
+    person: Mapped[str] = mapped_column(primary_key=True)
+    since: Mapped[datetime] = mapped_column(primary_key=True)
+    until: Mapped[datetime]
+    delegate: Mapped[str]
+    source: Mapped[str]
+
+
 def table(row: type[Base]) -> Table:
     """The table behind a row class, for statements that leave the unit of work out."""
     found = row.__table__
@@ -168,3 +181,4 @@ RESERVATIONS = table(ReservationRow)
 INTENTS = table(IntentRow)
 RESOURCES = table(ResourceRow)
 MESSAGES = table(MessageRow)
+ABSENCES = table(AbsenceRow)

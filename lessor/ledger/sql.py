@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lessor.ledger import schema
+from lessor.ledger.absences import SqlAbsenceBook
 from lessor.ledger.audit import SqlChain
 from lessor.ledger.database import Database
 from lessor.ledger.intents import SqlIntentLog
@@ -12,7 +13,7 @@ from lessor.ledger.quotas import SqlQuotaBook
 from lessor.ledger.submissions import SqlSubmissions
 
 
-class SqlLedger(SqlSubmissions, SqlLeaseBook, SqlChain, SqlQuotaBook, SqlIntentLog, SqlMessageBook):
+class SqlLedger(SqlSubmissions, SqlLeaseBook, SqlChain, SqlQuotaBook, SqlIntentLog, SqlMessageBook, SqlAbsenceBook):
     """`ports.Ledger` over SQLite or PostgreSQL; safe to use from many threads. Close it when done."""
 
     @property

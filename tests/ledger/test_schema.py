@@ -18,6 +18,7 @@ from lessor.ports import LedgerUnavailableError
 from tests.servers import PostgresServer
 
 TABLES = {
+    "absences",
     "alembic_version",
     "chain_head",
     "events",
