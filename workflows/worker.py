@@ -10,7 +10,7 @@ from typing import Any
 
 from temporalio.client import Client
 from temporalio.worker import Worker
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker.workflow_sandbox import SandboxRestrictions
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
@@ -20,6 +20,7 @@ from activities.sizes import SizeLimit
 from activities.sweep import SweepActivities
 from lessor import contracts
 from workflows.lease import LeaseWorkflow
+from workflows.runner import ContextFreeRunner
 from workflows.sweep import SweepWorkflow
 
 QUEUES = {
@@ -81,9 +82,9 @@ def build_workers(
     return [_worker(client, name, activities, threads, max_cached_workflows) for name in names]
 
 
-def workflow_runner() -> SandboxedWorkflowRunner:
+def workflow_runner() -> ContextFreeRunner:
     """The sandbox in which our workflows run, in production and when a stored history is replayed."""
-    return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
+    return ContextFreeRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
 
 
 def _worker(
