@@ -7,9 +7,10 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from lessor.catalog import load_catalogue
 from lessor.config.configuration import ALL_MODELS, Config
-from lessor.config.model import LeaseConfig, PlaceConfig, StepConfig
+from lessor.config.model import LeaseConfig, PlaceConfig
 from lessor.config.notifications import check_notifications
 from lessor.config.problems import KeyPath
+from lessor.config.rules import StepConfig
 from lessor.config.wording import nearest
 from lessor.domain.request import spell
 from lessor.domain.sweep import LATEST, SOONEST

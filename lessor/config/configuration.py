@@ -6,10 +6,11 @@ from functools import cached_property
 
 from pydantic import Field, PrivateAttr
 
-from lessor.config.model import LeaseConfig, Organisation, PlaceConfig, PolicyConfig, Section, SlackConfig
+from lessor.config.model import LeaseConfig, Organisation, PlaceConfig, Section, SlackConfig
 from lessor.config.notifications import NotificationsConfig
 from lessor.config.problems import KeyPath
 from lessor.config.reading import Document
+from lessor.config.rules import PolicyConfig, SecurityConfig
 from lessor.domain.people import Person
 from lessor.domain.quota import Quota
 from lessor.domain.request import Limits
@@ -33,6 +34,8 @@ class Config(Section):
     """Where leases may run."""
     policy: PolicyConfig = Field(default_factory=PolicyConfig)
     """When a request is approved, denied or shown to people."""
+    security: SecurityConfig = Field(default_factory=SecurityConfig)
+    """Where work with sensitive data may run: built-in rules that are switched on here."""
     notifications: NotificationsConfig = Field(default_factory=NotificationsConfig)
     """How people are told besides by Slack."""
 

@@ -2,9 +2,9 @@
 
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from lessor.config.durations import Duration
 from lessor.domain.request import Market
@@ -170,6 +170,12 @@ class PlaceConfig(Section):
     """What kind of place it is."""
     label: Annotated[str, Field(max_length=75)] = ""
     """What the form shows; the name if empty."""
+    residency: Annotated[str, Field(max_length=40)] = ""
+    """The jurisdiction in which data lies here, such as eu, for rules; unknown if empty."""
+    encrypted: bool | None = None
+    """Whether what is stored here is encrypted; lessor encrypts every AWS volume, so that is what holds if empty."""
+    public_address: bool | None = None
+    """Whether machines have public addresses here; lessor gives them none on AWS, so that is what holds if empty."""
     regions: Annotated[tuple[Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")], ...], Field(min_length=1)]
     """Regions, the preferred one first."""
     zones: tuple[Annotated[str, Field(max_length=40)], ...] = ()
@@ -198,93 +204,6 @@ class PlaceConfig(Section):
     """A Jinja2 template of the first-boot script; the one that ships if empty."""
     prices: dict[str, PriceConfig] = {}
     """Negotiated prices by instance type; the catalogue's prices if empty."""
-
-
-def _step(value: object) -> object:
-    return {"name": value, "approvers": (value,)} if isinstance(value, str) else _frozen(value)
-
-
-def _frozen(value: object) -> object:
-    """`value` with tuples for lists: strict validation takes no list from a validator, only from the file."""
-    if isinstance(value, dict):
-        return {key: _frozen(inner) for key, inner in value.items()}
-    return tuple(_frozen(inner) for inner in value) if isinstance(value, list) else value
-
-
-class StepConfig(Section):
-    """One approval: any `quorum` of `approvers`."""
-
-    name: Text
-    """What messages call this step."""
-    approvers: Annotated[tuple[Text, ...], Field(min_length=1)]
-    """`lead`, `lead:TEAM`, `group:NAME`, `person:ID` or `admins`."""
-    quorum: Annotated[int, Field(ge=1, le=20)] = 1
-    """How many of them have to approve."""
-
-
-Steps = Annotated[
-    tuple[Annotated[StepConfig, BeforeValidator(_step, json_schema_input_type=StepConfig | str)], ...],
-    Field(min_length=1, max_length=10),
-]
-
-
-OUTCOMES = "allowed: approve, {deny: reason} or {require: [steps]}"
-
-
-def _outcome(value: object) -> object:
-    if isinstance(value, str) and value != "approve":
-        raise ValueError(f"is '{value[:40]}'; {OUTCOMES}")
-    return {"approve": True} if value == "approve" else _frozen(value)
-
-
-class OutcomeConfig(Section):
-    """What a rule does: exactly one of approve, deny, require."""
-
-    approve: bool = False
-    """Approve without asking anybody, unless another rule asks or denies or the price is unknown."""
-    deny: Annotated[str, Field(max_length=1_000)] = ""
-    """Deny, with the reason that the requester reads."""
-    require: Steps | None = None
-    """Ask these people, one step after the other."""
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> "OutcomeConfig":
-        if [self.approve, bool(self.deny.strip()), self.require is not None].count(True) != 1:
-            raise ValueError(f"needs exactly one outcome; {OUTCOMES}")
-        return self
-
-
-class RuleConfig(Section):
-    """One rule. All rules apply and the strictest outcome wins, so their order never matters."""
-
-    name: Key
-    """The name under which decisions quote this rule."""
-    when: Annotated[str, Field(min_length=1, max_length=4_000)]
-    """The condition in CEL over the facts that docs/policy.md lists."""
-    then: Annotated[OutcomeConfig, BeforeValidator(_outcome, json_schema_input_type=OutcomeConfig | Literal["approve"])]
-    """`approve`, `{deny: reason}` or `{require: [steps]}`."""
-    reason: Annotated[str, Field(max_length=1_000)] = ""
-    """Why, for people; the condition itself if empty."""
-
-
-def _lead_step() -> Any:
-    return (StepConfig(name="lead", approvers=("lead",)),)
-
-
-class DefaultConfig(Section):
-    """What holds when no rule speaks of a request, or a fact cannot be known."""
-
-    require: Steps = Field(default_factory=_lead_step)
-    """Ask these people, one step after the other."""
-
-
-class PolicyConfig(Section):
-    """When a request is approved, denied or shown to people."""
-
-    default: DefaultConfig = Field(default_factory=DefaultConfig)
-    """What holds when no rule speaks of a request, or a fact cannot be known."""
-    rules: Annotated[tuple[RuleConfig, ...], Field(max_length=1_000)] = ()
-    """The rules; an empty list asks people every time."""
 
 
 def longest(lease: LeaseConfig) -> timedelta:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lessor.config.configuration import Config
-from lessor.config.model import OutcomeConfig, RuleConfig, StepConfig
+from lessor.config.rules import OutcomeConfig, RuleConfig, StepConfig
 from lessor.config.problems import ConfigError, KeyPath, Problem, spell_path
 from lessor.config.reading import Document
 from lessor.domain import policy
