@@ -91,6 +91,7 @@ class Verb(StrEnum):
 
 SIGNAL_ACT = "act"
 SIGNAL_OBSERVED = "observed"
+SIGNAL_RESTAFF = "restaff"
 QUERY_LEASE = "lease"
 
 

@@ -8,6 +8,7 @@ from temporalio.exceptions import ApplicationError, FailureError
 from workflows import calls
 from workflows.book import Book, Courier
 from workflows.life import Life
+from workflows.updates import ActUpdates
 
 with workflow.unsafe.imports_passed_through():
     from datetime import datetime
@@ -25,7 +26,7 @@ ANSWERS_KEPT = 500
 
 
 @workflow.defn(name=contracts.LEASE_WORKFLOW)
-class LeaseWorkflow:
+class LeaseWorkflow(ActUpdates):
     """The entity of one lease. Updates are people's acts; each has one effect, whatever is redelivered."""
 
     @workflow.init
@@ -80,46 +81,10 @@ class LeaseWorkflow:
         """The watch saw a resource of this lease stopped or gone."""
         self._life.observed.append(seen)
 
-    @workflow.update(name=Verb.APPROVE)
-    async def approve(self, act: Act) -> Answer:
-        return await self._act(act)
-
-    @workflow.update(name=Verb.DENY)
-    async def deny(self, act: Act) -> Answer:
-        return await self._act(act)
-
-    @workflow.update(name=Verb.WITHDRAW)
-    async def withdraw(self, act: Act) -> Answer:
-        return await self._act(act)
-
-    @workflow.update(name=Verb.EXTEND)
-    async def extend(self, act: Act) -> Answer:
-        return await self._act(act)
-
-    @workflow.update(name=Verb.RELEASE)
-    async def release(self, act: Act) -> Answer:
-        return await self._act(act)
-
-    @workflow.update(name=Verb.KEEP)
-    async def keep(self, act: Act) -> Answer:
-        return await self._act(act)
-
-    @workflow.update(name=Verb.RESTORE)
-    async def restore(self, act: Act) -> Answer:
-        return await self._act(act)
-
-    @approve.validator
-    @deny.validator
-    @withdraw.validator
-    @extend.validator
-    @release.validator
-    @keep.validator
-    @restore.validator
-    def check(self, act: Act) -> None:
-        """Refuse what cannot even be tried; a refusal here leaves no history."""
-        problem = malformed(act)
-        if problem:
-            raise ApplicationError(problem, type=retries.ErrorType.REFUSED, non_retryable=True)
+    @workflow.signal(name=contracts.SIGNAL_RESTAFF)
+    def restaff(self) -> None:
+        """People have changed: those who are asked on this lease are looked up anew."""
+        self._life.restaff = True
 
     async def _live(self) -> None:
         try:

@@ -26,6 +26,7 @@ class Rhythm:
 
     def __init__(self, book: Book) -> None:
         self.cancelled = False
+        self.restaff = False
         self.observed: list[Observed] = []
         self.acts = 0
         self._book = book
