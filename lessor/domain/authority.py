@@ -1,4 +1,6 @@
-"""Who may act on a lease that exists and get into it: its owner under any id, its team's lead, administrators."""
+"""Who may act on a lease that exists and get into it: its owner and co-owners under any id, its team's lead,
+administrators, and everybody of its team where it is shared with the team. Not those who owned it before.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,31 @@ def require_steward(lease: Lease, person: Person) -> None:
     """Raise `Refused` ("not-owner" or "inactive") unless `person` may extend, release, keep or restore the lease."""
     if not person.active:
         raise Refused("inactive", "this account is deactivated and cannot act on leases")
-    owns = person.is_same(lease.requester_ids)
-    if not (owns or person.admin or lease.request.team in person.leads):
+    team = lease.request.team
+    member = f"team:{team}" in lease.holder_ids and team in person.teams
+    if not (person.is_same(lease.holder_ids) or member or person.admin or team in person.leads):
         raise Refused(
             "not-owner",
-            f"{lease.id} belongs to somebody else; its owner, the lead of team {lease.request.team} "
-            "or an administrator can do this",
+            f"{lease.id} belongs to somebody else; its owner, the lead of team {team} or an administrator can do this",
+        )
+
+
+def require_member(lease: Lease, person: Person) -> None:
+    """Raise `Refused` ("not-in-team") when a steward left the team that pays: it is not made longer by them (case F04).
+
+    Co-owners who never belonged to the team, its lead and administrators may go on.
+    """
+    team = lease.request.team
+    if person.admin or team in person.teams or team in person.leads:
+        return
+    belonged = {lease.owner, *lease.owner_ids}
+    belonged |= {i for one in lease.co_owners if one.member for i in (one.id, *one.ids)}
+    if person.is_same(frozenset(belonged - {""})):
+        ends = f" and ends at {minute(lease.ends_at)}" if lease.ends_at else ""
+        raise Refused(
+            "not-in-team",
+            f"you do not belong to team {team} any more, which pays for {lease.id}; it keeps running as it was{ends}. "
+            "Ask the team's lead to extend it",
         )
 
 

@@ -12,7 +12,7 @@ from lessor.domain.errors import Refused
 from lessor.domain.money import Money
 from lessor.domain.pending import CoOwner, Counter, Exemption, Question, Transfer, Wish
 from lessor.domain.policy import Decision
-from lessor.domain.quote import Quote
+from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Request
 from lessor.domain.resource import Resource
 from lessor.domain.terms import Terms
@@ -50,6 +50,9 @@ OPEN = frozenset(State) - FINAL
 NOTHING_YET = frozenset({State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVED})
 """States before anything was tried: from these a lease may become final without a look."""
 
+IN_USE = (State.ACTIVE, State.SUSPENDED)
+"""States in which the owner has it, whether it runs or rests outside its working hours."""
+
 
 TERMINATED = "terminated"
 """How the reason begins for which a lease ended whose workflow was ended from outside."""
@@ -62,6 +65,19 @@ class Warned:
     before: timedelta
     at: datetime
     via: str = "slack"
+
+
+@dataclass(frozen=True)
+class Announced:
+    """The coming stop by the schedule was announced: when it comes, when and by which channel people were told.
+
+    `next_try` is when a stop that failed is tried again.
+    """
+
+    stops_at: datetime
+    at: datetime
+    via: str = "slack"
+    next_try: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -86,12 +102,16 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Capacity:
-    """A try to provision that found no capacity: what was tried and how often."""
+    """A try to provision, or to start again, that found no capacity: what was tried and how often.
+
+    `alternatives` are what else would have fitted the request, cheapest first.
+    """
 
     tries: int
     tried: tuple[str, ...]
     next_try: datetime
     first_try: datetime
+    alternatives: tuple[Offer, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,6 +122,8 @@ class Lease:
     the end that comes back when a restore fails; `outcome` is the final state that deletion leads to; `next_try` is
     when a warning that reached nobody, or a look for left-overs, is tried again. `owner_hours` is when the owner
     works, `schedule` when the lease is to run if that is not always; both are written out when it is assessed.
+    `suspended_at` is when a suspended lease was seen stopped; `hold_over` that an extension was rejected for the end
+    that holds, so that asking again does not put it off.
     """
 
     id: str
@@ -150,6 +172,8 @@ class Lease:
     former_owners: tuple[str, ...] = ()
     exemption: Exemption | None = None
     suspended_at: datetime | None = None
+    announced: Announced | None = None
+    hold_over: bool = False
     owner_hours: Hours | None = None
     schedule: Hours | None = None
     revision: int = 0
@@ -159,8 +183,15 @@ class Lease:
         return self.state in FINAL
 
     @property
+    def holder_ids(self) -> frozenset[str]:
+        """All ids of the owner and the co-owners: whose it is now, whoever asked for it."""
+        shared = (i for one in self.co_owners for i in (one.id, *one.ids))
+        return frozenset(i for i in (self.owner, *self.owner_ids, *shared) if i)
+
+    @property
     def requester_ids(self) -> frozenset[str]:
-        return frozenset(i for i in (self.owner, self.request.requester, *self.owner_ids) if i)
+        """Who never decides on it (law 6): those whose it is, and whoever asked for it first."""
+        return self.holder_ids | {self.request.requester}
 
     @property
     def restoring(self) -> bool:
@@ -180,6 +211,16 @@ class Lease:
     @property
     def model(self) -> str:
         return self.quote.offer.gpu_model if self.quote else self.request.need.model
+
+    @property
+    def runs_until(self) -> datetime | None:
+        """The end that holds: `ends_at`, put off while people decide on an extension, as long as the terms allow.
+
+        Never beyond what was wished for, and not for a second wish after a rejected one.
+        """
+        if self.ends_at is None or self.wish is None or self.hold_over:
+            return self.ends_at
+        return max(self.ends_at, min(self.ends_at + self.terms.extension_hold, self.wish.until))
 
     @property
     def last_end(self) -> datetime | None:

@@ -59,10 +59,15 @@ class Wish:
 
 @dataclass(frozen=True)
 class CoOwner:
-    """Somebody who may do with the lease what its owner may, and gets its warnings too."""
+    """Somebody who may do with the lease what its owner may, and gets its warnings too.
+
+    `id` is a person's, or `team:KEY`: then every member of that team is one, and the team's channel is warned.
+    `member` says that the person belonged to the lease's team when it was shared with them.
+    """
 
     id: str
     ids: tuple[str, ...] = ()
+    member: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,8 @@ class Transfer:
     """The lease is offered to somebody, who becomes its owner by accepting.
 
     `to` are references as in `Person.refs`; `team` is the key of the team that pays then. `by` is `lessor` when the
-    owner has left; `circle` counts how many circles of people it has been offered to.
+    owner has left; `circle` counts how many circles of people it has been offered to, `later` are those to come.
+    Without `expires` it stands until somebody takes it or the lease ends.
     """
 
     to: tuple[str, ...]
@@ -79,6 +85,7 @@ class Transfer:
     at: datetime
     expires: datetime | None = None
     circle: int = 0
+    later: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
