@@ -42,6 +42,7 @@ RULES = """  rules:
 PATIENCE = 90.0
 STALL = 120.0
 LOOK_EVERY = 0.05
+WHOLE_LIFE = {"requested", "approved", "provisioning", "ready", "ended", "stopped", "deleting", "closed"}
 
 
 @dataclass
@@ -162,6 +163,22 @@ async def crashing(aws: RunningSimulator, folder: Path) -> AsyncIterator[Crashin
             if made.worker is not None:
                 made.worker.kill()
                 made.worker.wait()
+
+
+async def every_lease_had_one_machine_that_is_gone(here: Crashing) -> None:
+    """Wait for all leases to close, then look at what was made and at what was put on record."""
+    outcomes = await asyncio.gather(*(here.outcome(lease) for lease in here.asked))
+    assert [outcome.state for outcome in outcomes] == ["closed"] * len(here.asked)
+    for lease in here.asked:
+        [machine] = here.aws.controls.instances(lease)
+        assert machine["state"] == "terminated"
+        events = here.events(lease)
+        assert len(events) == len(set(events) - {"warned"}) + events.count("warned")
+        assert set(events) >= WHOLE_LIFE
+    assert here.aws.controls.leftovers() == []
+    assert here.aws.controls.calls("RunInstances", "") == len(here.asked)
+    assert here.ledger.held() == ()
+    assert here.ledger.verify().problems == ()
 
 
 async def _until(holds: Callable[[], bool], what: str) -> None:
