@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeVar
 
 from temporalio import activity
 
+from activities.batches import each, trouble
 from activities.beating import beating, still_current
 from activities.errors import as_application_errors
 from lessor.contracts import Observed, PlaceReport, RunsReport, SweepPlace, SweepRuns
@@ -18,11 +18,7 @@ from lessor.domain.request import Place
 from lessor.domain.resource import Tagged
 from lessor.ports import Ended, LeaseQuery, LeaseRuns, Ledger, ProviderError, Watch
 
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
-
 PAGE = 200
-AT_ONCE = 16
 NAMED = 200
 """How many ids or words of trouble a report carries at most; the counts are whole."""
 
@@ -54,7 +50,7 @@ class SweepActivities:
             except ProviderError as error:
                 return PlaceReport(place, False, leases=len(leases), missing=wanted.missing, problem=str(error)[:1_000])
             seen = sweep.compare(leases, found, dict(wanted.missing), at)
-            told = await _each(seen.away, self._tell)
+            told = await each(seen.away, self._tell)
             over = await asyncio.to_thread(self._left_over, {lease.id for lease in leases}, found, at)
         return PlaceReport(
             place,
@@ -64,7 +60,7 @@ class SweepActivities:
             told=tuple(one.lease_id for one, answer in told if answer is True)[:NAMED],
             left_over=over,
             missing=tuple(seen.missing.items()),
-            problem="; ".join(p for p in (seen.brake, _trouble(told)) if p),
+            problem="; ".join(p for p in (seen.brake, trouble(told)) if p),
             brake=seen.brake,
         )
 
@@ -80,15 +76,15 @@ class SweepActivities:
         """Go on with open leases whose workflow is not open, and with those of which something was left over."""
         async with beating():
             leases = await asyncio.to_thread(self._ripe)
-            looks = await _each(leases, lambda lease: self._runs.ended(lease.id))
+            looks = await each(leases, lambda lease: self._runs.ended(lease.id))
             seen = {lease.id: end for lease, end in looks if isinstance(end, Ended)}
             ended = await asyncio.to_thread(self._still_open, seen)
             unexplained = sum(not end.on_purpose for end in ended.values())
             brake = sweep.braked(unexplained, len(leases), "have no workflow and nobody ended it")
             chosen = {i: end.why for i, end in ended.items() if end.on_purpose or not brake}
             chosen |= dict.fromkeys(wanted.left_over, "it is on record as over, and something of it is still there")
-            done = await _each(chosen.items(), lambda pair: self._resume(*pair))
-        problems = (brake, _trouble(looks), _trouble(done))
+            done = await each(chosen.items(), lambda pair: self._resume(*pair))
+        problems = (brake, trouble(looks), trouble(done))
         resumed = tuple(i for (i, _), answer in done if answer is True)
         failed = {i for (i, _), answer in done if isinstance(answer, BaseException)}
         stranded = tuple(i for i in ended if i in failed or i not in chosen)
@@ -135,24 +131,3 @@ class SweepActivities:
         """Read the ledger again: the lease may have moved on since it was looked for (law 2)."""
         lease = await asyncio.to_thread(self._ledger.lease, lease_id)
         return lease is not None and await self._runs.resume(lease, why)
-
-
-async def _each(
-    items: Iterable[Item], call: Callable[[Item], Awaitable[Answer]]
-) -> list[tuple[Item, Answer | BaseException]]:
-    """`call` for every item, some at once; what one raises stands in its place and spoils no other (law 11)."""
-    room = asyncio.Semaphore(AT_ONCE)
-
-    async def one(item: Item) -> Answer:
-        async with room:
-            return await call(item)
-
-    listed = list(items)
-    answers = await asyncio.gather(*(one(item) for item in listed), return_exceptions=True)
-    return list(zip(listed, answers, strict=True))
-
-
-def _trouble(answers: Iterable[tuple[object, object]]) -> str:
-    """How many calls failed, and the first words of one failure."""
-    failed = [answer for _, answer in answers if isinstance(answer, Exception)]
-    return f"{len(failed)} failed, such as: {str(failed[0])[:200]}" if failed else ""

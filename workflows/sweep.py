@@ -12,6 +12,7 @@ from temporalio import workflow
 from temporalio.exceptions import FailureError
 
 from workflows import calls
+from workflows.paging import page_all
 
 with workflow.unsafe.imports_passed_through():
     from lessor import contracts
@@ -28,9 +29,6 @@ with workflow.unsafe.imports_passed_through():
     from lessor.domain import sweep
     from lessor.domain.request import Place
 
-MOST_PAGES = 50
-"""How many pages one sweep sends, and hands on when nobody heard them; the log has them all."""
-
 
 @workflow.defn(name=contracts.SWEEP_WORKFLOW)
 class SweepWorkflow:
@@ -45,7 +43,7 @@ class SweepWorkflow:
         outcome = SweepOutcome(reports, await _resume(SweepRuns(left_over)))
         await asyncio.gather(*(_attribute(report.place) for report in reports if report.complete))
         workflow.set_current_details(_details(outcome))
-        return replace(outcome, unheard=await _page((*(before.unheard if before else ()), *_pages(outcome))))
+        return replace(outcome, unheard=await page_all((*(before.unheard if before else ()), *_pages(outcome))))
 
 
 async def _read(place: Place, before: PlaceReport | None) -> PlaceReport:
@@ -92,24 +90,6 @@ def _pages(outcome: SweepOutcome) -> Iterable[PageInput]:
         yield PageInput(Alarm.NO_WORKFLOW, ", ".join(resumed), "a new workflow takes down what they have left")
     if runs.stranded:
         yield PageInput(Alarm.NO_WORKFLOW, ", ".join(runs.stranded), f"nothing was done about them: {runs.problem}")
-
-
-async def _page(wanted: Iterable[PageInput]) -> tuple[PageInput, ...]:
-    """Send each once; those that nobody has heard."""
-    pages = tuple({(page.alarm, page.subject): page for page in wanted}.values())[:MOST_PAGES]
-    heard = await asyncio.gather(*(_heard(page) for page in pages))
-    return tuple(page for page, reached in zip(pages, heard, strict=True) if not reached)
-
-
-async def _heard(wanted: PageInput) -> bool:
-    try:
-        delivery = await calls.page(wanted)
-    except FailureError as error:
-        workflow.logger.error("administrators unreached about %s: %s", wanted.subject, calls.reason(error))
-        return False
-    if not delivery.delivered:
-        workflow.logger.error("administrators unreached about %s: %s", wanted.subject, delivery.problem)
-    return delivery.delivered
 
 
 def _details(outcome: SweepOutcome) -> str:
