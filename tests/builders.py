@@ -1,5 +1,7 @@
 """Test data that holds together: leases are led through the domain itself, so that no test invents a state of its own.
 
+A suspended lease has the schedule `MORNINGS`, which close at `CLOSES`.
+
 Times: asked at `ASKED`, approved 10 minutes later (`APPROVED`), usable 15 minutes later (`READY`), for 8 hours
 (`ENDS`), then stopped for 7 days of grace. Prices are exact: 98.32 USD an hour.
 """
@@ -12,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from lessor.domain import life, transitions
+from lessor.domain import life, suspension, transitions
 from lessor.domain.approval import Step
 from lessor.domain.lease import Change, Event, Lease, State
 from lessor.domain.money import Money
@@ -22,6 +24,7 @@ from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Limits, Market, Need, Place, Request, Workload
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
 from lessor.domain.terms import Terms
+from lessor.domain.worktime import Hours
 
 ASKED = datetime(2026, 11, 27, 9, 0, tzinfo=UTC)
 APPROVED = ASKED + timedelta(minutes=10)
@@ -29,6 +32,7 @@ LAUNCHED = ASKED + timedelta(minutes=12)
 READY = ASKED + timedelta(minutes=15)
 LENGTH = timedelta(hours=8)
 ENDS = READY + LENGTH
+CLOSES = ASKED + timedelta(hours=3)
 LEASE_ID = "gpu-7k3qxa2m"
 ACCESS = "aws ssm start-session --target i-0aaa"
 
@@ -38,6 +42,10 @@ def usd(amount: str) -> Money:
 
 
 HOURLY = usd("98.32")
+
+
+MORNINGS = Hours("UTC", ((ASKED - timedelta(days=1), 0),), opens=9 * 60, closes=12 * 60)
+"""09:00 to 12:00 UTC on every day."""
 
 
 def a_person(id: str = "U0REQUESTER", **changes: Any) -> Person:
@@ -155,6 +163,7 @@ def a_story(
     terms: Terms | None = None,
     stoppable: bool = True,
     shift: timedelta = timedelta(),
+    schedule: Hours | None = None,
 ) -> tuple[Lease, tuple[Event, ...]]:
     """A lease in `state` and all events that led there. `shift` moves every time of it.
 
@@ -165,7 +174,8 @@ def a_story(
     first = transitions.submit(id, request, ASKED + shift, terms)
     steps = (a_step(),) if steps is None else steps
     judged = (quote or a_quote(), decision or a_decision(), steps)
-    lease, events = first.lease, list(first.events)
+    hours = schedule or (MORNINGS if state is State.SUSPENDED else None)
+    lease, events = replace(first.lease, schedule=hours), list(first.events)
     for change in _way(state, lease, judged, stoppable, shift):
         lease = change.lease
         events.extend(change.events)
@@ -215,8 +225,17 @@ def _provisioned(state: State, lease: Lease, stoppable: bool, shift: timedelta) 
     hourly = lease.quote.offer.hourly if lease.quote else None
     made = life.ready(lease, RESOURCES, ACCESS, LAUNCHED + shift, hourly, READY + shift, stoppable=stoppable)
     lease = yield from _step(made)
-    if state is not State.ACTIVE:
+    if state is State.SUSPENDED:
+        yield from _suspended(lease, shift)
+    elif state is not State.ACTIVE:
         yield from _ended(state, lease)
+
+
+def _suspended(lease: Lease, shift: timedelta) -> Changes:
+    at = CLOSES + shift
+    lease = yield from _step(suspension.announced(lease, "slack:dm", at - lease.terms.suspend_notice))
+    lease = yield from _step(suspension.suspend(lease, at))
+    yield suspension.suspended(lease, at, at)
 
 
 def _ended(state: State, lease: Lease) -> Changes:

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+from lessor.domain import suspension
 from lessor.domain.lease import Lease, State
 from lessor.domain.request import spell
+from lessor.domain.worktime import is_open, last_open
+
+URGENT = timedelta(hours=2)
+"""Warnings this long before the end and shorter come as they fall, at night too."""
 
 
 class Due(StrEnum):
     """What a deadline asks for."""
 
     LAPSE = "lapse"
+    START = "start"
     RETRY_CAPACITY = "retry-capacity"
+    WISH = "wish"
     WARN = "warn"
     END = "end"
+    SUSPEND_WARN = "suspend-warn"
+    SUSPEND = "suspend"
+    RESUME = "resume"
     DELETE = "delete"
     VERIFY = "verify"
 
@@ -34,9 +45,14 @@ class Deadline:
         """What the timer in the Temporal UI says."""
         what = {
             Due.LAPSE: "lapses unless somebody decides",
+            Due.START: "begins what was reserved",
             Due.RETRY_CAPACITY: "tries again to find capacity",
+            Due.WISH: "the wish for a later end lapses unless somebody decides",
             Due.WARN: f"warns the owner, {spell(self.before)} before the end",
             Due.END: "ends the lease",
+            Due.SUSPEND_WARN: "announces that it is stopped outside its working hours",
+            Due.SUSPEND: "stops it until its working hours begin again",
+            Due.RESUME: "starts it again for its working hours",
             Due.DELETE: "deletes after grace",
             Due.VERIFY: "looks again that nothing is left",
         }
@@ -45,31 +61,23 @@ class Deadline:
 
 def next_deadline(lease: Lease, now: datetime) -> Deadline | None:
     """The next thing that time alone brings; `None` while only people or activities move the lease."""
-    if lease.state is State.AWAITING_APPROVAL:
-        return Deadline(Due.LAPSE, lease.lapses_at)
-    if lease.state is State.WAITING_FOR_CAPACITY and lease.capacity:
-        return Deadline(Due.RETRY_CAPACITY, lease.capacity.next_try)
-    if lease.state is State.ACTIVE:
-        return _active(lease, now)
-    if lease.state is State.STOPPED and lease.stopped_at:
-        return Deadline(Due.DELETE, lease.stopped_at + lease.terms.grace)
-    if lease.state in (State.DELETING, State.BLOCKED):
-        return Deadline(Due.VERIFY, lease.next_try or now)
-    return None
+    waits = _WAITS.get(lease.state)
+    return waits(lease, now) if waits else None
 
 
 def warning_distances(lease: Lease) -> tuple[timedelta, ...]:
     """How long before the end this lease warns, longest first; only distances that fit since that end was set.
 
     The longest is never shorter than the notice, as far as there is room: else the notice would outlast the end.
+    What would fall into the owner's night and cannot come the evening before is left out, unless it is urgent.
     """
-    since = lease.end_set_at or lease.ready_at
-    if since is None or lease.ends_at is None:
+    since, ends_at = lease.end_set_at or lease.ready_at, lease.runs_until
+    if since is None or ends_at is None:
         return ()
-    length = max(lease.ends_at - since, timedelta())
+    length = max(ends_at - since, timedelta())
     terms = lease.terms
     chosen = terms.short_warnings if length < terms.short_lease else terms.warnings
-    fitting = {d for d in chosen if timedelta() < d < length}
+    fitting = {d for d in chosen if timedelta() < d < length and _warns_at(lease, ends_at, d) >= since}
     if max(fitting, default=timedelta()) < terms.notice:
         fitting.add(min(terms.notice, length))
     return tuple(sorted(fitting, reverse=True))
@@ -80,20 +88,60 @@ def ends_no_earlier_than(lease: Lease) -> datetime | None:
 
     `None` while no warning has been delivered for the end that holds now (law 4).
     """
-    if lease.ends_at is None or not lease.warned:
+    if lease.runs_until is None or not lease.warned:
         return None
     first = min(warning.at for warning in lease.warned)
-    return max(lease.ends_at, first + lease.terms.notice)
+    return max(lease.runs_until, first + lease.terms.notice)
 
 
-def _active(lease: Lease, now: datetime) -> Deadline | None:
-    if lease.ends_at is None:
+def _in_use(lease: Lease, now: datetime) -> Deadline | None:
+    """The first of what its end, a wish for a later one and its working hours bring."""
+    end = _end(lease, now)
+    found = [wish_lapses(lease), end, *_rest(lease, now, ends_no_earlier_than(lease) or lease.runs_until)]
+    return min((one for one in found if one), key=lambda one: one.at, default=None)
+
+
+def _end(lease: Lease, now: datetime) -> Deadline | None:
+    if lease.runs_until is None:
         return None
-    warning = _next_warning(lease, lease.ends_at, now)
+    warning = _next_warning(lease, lease.runs_until, now)
     end = ends_no_earlier_than(lease)
     if warning and (end is None or warning.at < end):
         return warning
     return Deadline(Due.END, end) if end else None
+
+
+def wish_lapses(lease: Lease) -> Deadline | None:
+    """When an undecided wish for a later end lapses: with the time of those who decide, or with the end put off."""
+    if lease.wish is None or lease.runs_until is None:
+        return None
+    ends = [step.lapses_at for step in lease.wish.steps if step.lapses_at and not step.done]
+    return Deadline(Due.WISH, min([*ends, max(lease.runs_until, lease.wish.at)]))
+
+
+def _rest(lease: Lease, now: datetime, ends_at: datetime | None) -> list[Deadline]:
+    """What the working hours bring next; nothing that would come with the end or after it."""
+    found = _resting(lease, now) if lease.state is State.SUSPENDED else _running(lease, now)
+    return [one for one in found if ends_at is None or one.at < ends_at]
+
+
+def _running(lease: Lease, now: datetime) -> list[Deadline]:
+    told = suspension.announcement(lease, now)
+    if told:
+        return [Deadline(Due.SUSPEND, told.stops_at)]
+    stops_at = suspension.stop_to_announce(lease, now)
+    if stops_at is None or (lease.runs_until and stops_at >= lease.runs_until):
+        return []
+    at = stops_at - lease.terms.suspend_notice
+    return [Deadline(Due.SUSPEND_WARN, max(at, lease.next_try) if lease.next_try else at)]
+
+
+def _resting(lease: Lease, now: datetime) -> list[Deadline]:
+    since = max(now, lease.capacity.next_try) if lease.capacity else now
+    found = [Deadline(Due.RESUME, suspension.runs_again(lease, since))]
+    if lease.suspended_at is None and lease.announced and not suspension.wanted(lease, now):
+        found.append(Deadline(Due.SUSPEND, lease.announced.next_try or lease.announced.stops_at))
+    return found
 
 
 def _next_warning(lease: Lease, ends_at: datetime, now: datetime) -> Deadline | None:
@@ -102,7 +150,48 @@ def _next_warning(lease: Lease, ends_at: datetime, now: datetime) -> Deadline | 
     open_ones = [d for d in warning_distances(lease) if delivered is None or d < delivered]
     if not open_ones:
         return None
-    overdue = [d for d in open_ones if ends_at - d <= now]
+    overdue = [d for d in open_ones if _warns_at(lease, ends_at, d) <= now]
     before = overdue[-1] if overdue else open_ones[0]
-    at = ends_at - before
+    at = _warns_at(lease, ends_at, before)
     return Deadline(Due.WARN, max(at, lease.next_try) if lease.next_try else at, before)
+
+
+def _warns_at(lease: Lease, ends_at: datetime, before: timedelta) -> datetime:
+    """When a warning is due: at its distance, or in the owner's waking hours before that, unless it is urgent."""
+    at = ends_at - before
+    if before <= URGENT or is_open(lease.owner_hours, at):
+        return at
+    return last_open(lease.owner_hours, at)
+
+
+def _decision(lease: Lease, now: datetime) -> Deadline:
+    return Deadline(Due.LAPSE, lease.lapses_at)
+
+
+def _start(lease: Lease, now: datetime) -> Deadline | None:
+    return Deadline(Due.START, lease.request.start) if lease.request.start else None
+
+
+def _capacity(lease: Lease, now: datetime) -> Deadline | None:
+    return Deadline(Due.RETRY_CAPACITY, lease.capacity.next_try) if lease.capacity else None
+
+
+def _grace(lease: Lease, now: datetime) -> Deadline | None:
+    return Deadline(Due.DELETE, lease.stopped_at + lease.terms.grace) if lease.stopped_at else None
+
+
+def _look(lease: Lease, now: datetime) -> Deadline:
+    return Deadline(Due.VERIFY, lease.next_try or now)
+
+
+_WAITS: dict[State, Callable[[Lease, datetime], Deadline | None]] = {
+    State.AWAITING_APPROVAL: _decision,
+    State.APPROVED: _start,
+    State.WAITING_FOR_CAPACITY: _capacity,
+    State.ACTIVE: _in_use,
+    State.SUSPENDED: _in_use,
+    State.STOPPED: _grace,
+    State.DELETING: _look,
+    State.BLOCKED: _look,
+}
+"""Which deadline each state has; the other states are moved by activities, or not at all."""

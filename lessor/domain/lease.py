@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from lessor.domain import billing
-from lessor.domain.approval import Step
+from lessor.domain.approval import Step, waiting
 from lessor.domain.errors import Refused
 from lessor.domain.money import Money
 from lessor.domain.pending import CoOwner, Counter, Exemption, Question, Transfer, Wish
@@ -201,7 +201,8 @@ class Lease:
     @property
     def lapses_at(self) -> datetime:
         """When an undecided request lapses: after its time to decide, or when the end it asked for has come."""
-        late = (self.asked_at or self.requested_at) + self.terms.lapse_after
+        steps = [step.lapses_at for step in waiting(self.steps) if step.lapses_at]
+        late = min(steps, default=(self.asked_at or self.requested_at) + self.terms.lapse_after)
         return min(late, self.request.until) if self.request.until else late
 
     @property

@@ -7,11 +7,22 @@ from datetime import datetime, timedelta
 from lessor.domain import billing
 from lessor.domain.deadlines import ends_no_earlier_than
 from lessor.domain.errors import Refused, instant
-from lessor.domain.lease import Capacity, Change, Event, Lease, State, Warned, changed, minute, require_state
+from lessor.domain.extension import extend, require_time_left
+from lessor.domain.lease import IN_USE, Capacity, Change, Event, Lease, State, Warned, changed, minute, require_state
 from lessor.domain.money import Money
 from lessor.domain.request import spell
 from lessor.domain.resource import Resource
-from lessor.domain.takedown import cancel, deleting, launched_late, looked, lost, observed, resumed, start_deleting
+from lessor.domain.takedown import (
+    OVER,
+    cancel,
+    deleting,
+    launched_late,
+    looked,
+    lost,
+    observed,
+    resumed,
+    start_deleting,
+)
 
 __all__ = [
     "cancel",
@@ -116,67 +127,43 @@ def ready(
 
 def warned(lease: Lease, before: timedelta, via: str, now: datetime) -> Change:
     """A warning was delivered; only delivered ones count."""
-    require_state(lease, State.ACTIVE)
+    require_state(lease, *IN_USE)
     event = Event("warned", now, "lessor", {"before": spell(before), "via": via, "ends": _iso(lease.ends_at)})
     return changed(lease, event, warned=(*lease.warned, Warned(before, now, via)), next_try=None)
 
 
 def warning_undelivered(lease: Lease, problem: str, retry_at: datetime, now: datetime) -> Change:
     """Nobody could be reached: the lease lives on until somebody is (law 4)."""
-    require_state(lease, State.ACTIVE)
+    require_state(lease, *IN_USE)
     return changed(lease, Event("warning-undelivered", now, "lessor", {"problem": problem}), next_try=retry_at)
-
-
-def extend(lease: Lease, until: datetime, by: str, reason: str, now: datetime) -> Change:
-    """Move the end to a later instant, within the longest total that the terms allow. Raises `Refused`."""
-    require_state(lease, State.ACTIVE)
-    until = instant("until", until)
-    last = lease.last_end
-    if lease.ends_at is None or last is None:
-        raise Refused("wrong-state", f"{lease.id} has no end yet")
-    _require_time_left(lease, until, now)
-    if until <= lease.ends_at:
-        raise Refused(
-            "end-not-later",
-            f"the lease already runs until {minute(lease.ends_at)}; give a later end, or release it to end it sooner",
-        )
-    if until > last:
-        raise Refused(
-            "beyond-maximum",
-            f"at most {spell(lease.terms.max_total)} in total are allowed, {spell(lease.allowance)} of it left "
-            f"(until {minute(last)}); the lease still ends at {minute(lease.ends_at)}",
-        )
-    event = Event("extended", now, by, {"from": _iso(lease.ends_at), "to": _iso(until), "reason": reason})
-    more = lease.extensions + 1
-    return changed(lease, event, ends_at=until, end_set_at=now, warned=(), next_try=None, extensions=more)
 
 
 def keep(lease: Lease, by: str, now: datetime) -> Change:
     """The owner has read a warning and lets the lease run to its end."""
-    require_state(lease, State.ACTIVE)
+    require_state(lease, *IN_USE)
     return changed(lease, Event("kept", now, by, {"ends": _iso(lease.ends_at)}))
 
 
 def release(lease: Lease, by: str, now: datetime) -> Change:
     """The owner (or an administrator) gives the resource back before its end, or does without the rest of its grace."""
-    require_state(lease, State.ACTIVE, State.STOPPED)
+    require_state(lease, *IN_USE, State.STOPPED)
     event = Event("released", now, by, {})
     why = f"released by {by}"
     if lease.state is State.STOPPED:
         return deleting(lease, event, now, ending_reason=why)
     ends_at = min(lease.ends_at or now, now)
-    return changed(lease, event, state=State.ENDING, ending_reason=why, ends_at=ends_at, next_try=None)
+    return changed(lease, event, state=State.ENDING, ending_reason=why, ends_at=ends_at, capacity=None, **OVER)
 
 
 def end(lease: Lease, now: datetime) -> Change:
     """The end has come. Raises `Refused` ("not-due") before it, or before a delivered warning's notice (law 4)."""
-    require_state(lease, State.ACTIVE)
+    require_state(lease, *IN_USE)
     earliest = ends_no_earlier_than(lease)
     if earliest is None or now < earliest:
         why = f"it may end at {minute(earliest)}" if earliest else "nobody has been warned yet"
         raise Refused("not-due", f"{lease.id} cannot be stopped now: {why}")
     event = Event("ended", now, "lessor", {"end": _iso(lease.ends_at)})
-    return changed(lease, event, state=State.ENDING, ending_reason="its end date", next_try=None)
+    return changed(lease, event, state=State.ENDING, ending_reason="its end date", capacity=None, **OVER)
 
 
 def stopped(lease: Lease, stopped_at: datetime, now: datetime) -> Change:
@@ -192,7 +179,7 @@ def restore(lease: Lease, until: datetime, by: str, now: datetime) -> Change:
     """The owner asks for a stopped lease back during grace; the workflow starts it again."""
     require_state(lease, State.STOPPED)
     until = instant("until", until)
-    _require_time_left(lease, until, now)
+    require_time_left(lease, until, now)
     if lease.last_end is not None and until > lease.last_end:
         raise Refused(
             "beyond-maximum",
@@ -247,11 +234,6 @@ def _require_provisioning(lease: Lease, *, restoring: bool) -> None:
     if lease.restoring is not restoring:
         wanted = "started again" if lease.restoring else "created"
         raise Refused("wrong-state", f"{lease.id} is being {wanted}")
-
-
-def _require_time_left(lease: Lease, until: datetime, now: datetime) -> None:
-    if until < now + lease.terms.min_duration:
-        raise Refused("end-too-early", f"the new end must be at least {spell(lease.terms.min_duration)} from now")
 
 
 def _iso(at: datetime | None) -> str:

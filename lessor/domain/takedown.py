@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from lessor.domain import billing
 from lessor.domain.errors import Refused, instant
 from lessor.domain.lease import (
+    IN_USE,
     NOTHING_YET,
     OPEN,
     TERMINATED,
@@ -31,6 +32,10 @@ SETTLING = timedelta(minutes=10)
 """How long a fresh resource may be missing from a look before its absence means anything (case C08)."""
 
 
+OVER: dict[str, object] = {"next_try": None, "wish": None, "announced": None, "suspended_at": None}
+"""What no longer waits for anything once a lease is over for its owner."""
+
+
 def start_deleting(lease: Lease, now: datetime, reason: str = "") -> Change:
     """From here on the resources are taken down; only a clean look closes the lease.
 
@@ -45,7 +50,7 @@ def start_deleting(lease: Lease, now: datetime, reason: str = "") -> Change:
 
 def deleting(lease: Lease, event: Event, now: datetime, **fields: object) -> Change:
     """`lease` in `deleting`, with nothing left over from earlier waits, retries or looks."""
-    fresh: dict[str, object] = {"deleting_at": now, "next_try": None, "clean_passes": 0, "left": ()}
+    fresh: dict[str, object] = {"deleting_at": now, "clean_passes": 0, "left": (), **OVER}
     return changed(lease, event, state=State.DELETING, **(fresh | fields))
 
 
@@ -54,23 +59,23 @@ def lost(lease: Lease, reason: str, seen_at: datetime, now: datetime, *, gone: b
 
     What is `gone` is cleaned up after. What was only stopped goes to grace, since its data is still there.
     """
-    require_state(lease, State.ACTIVE, State.ENDING, *((State.STOPPED,) if gone else ()))
+    require_state(lease, State.ACTIVE, State.ENDING, *((State.SUSPENDED, State.STOPPED) if gone else ()))
     ended_at = min(instant("seen_at", seen_at), now)
     event = Event("interrupted", now, "lessor", {"reason": reason, "at": ended_at.isoformat()})
     fields = {"ending_reason": f"interrupted: {reason}", "spans": billing.ended(lease.spans, ended_at)}
     if gone:
         return deleting(lease, event, now, **fields)
-    return changed(lease, event, state=State.STOPPED, stopped_at=now, next_try=None, **fields)
+    return changed(lease, event, state=State.STOPPED, stopped_at=now, **(OVER | fields))
 
 
 def observed(lease: Lease, sighting: Sighting, reason: str, seen_at: datetime, now: datetime) -> Change:
     """Judge a second look at a lease in use that was reported gone or stopped (law 2).
 
     Nothing changes unless the look was complete and none of the lease's compute can still be running. A lease with
-    some of several machines left goes on: its owner decides.
+    some of several machines left goes on: its owner decides. One that is suspended is stopped by intention.
     """
     known = [r for r in lease.resources if r.kind in COMPUTE]
-    if lease.state is not State.ACTIVE or not sighting.complete or not known:
+    if lease.state not in IN_USE or not sighting.complete or not known:
         return Change(lease, ())
     seen = {r.ref: r for r in sighting.resources}
     settled = lease.ready_at is not None and now - lease.ready_at >= SETTLING
@@ -78,7 +83,7 @@ def observed(lease: Lease, sighting: Sighting, reason: str, seen_at: datetime, n
     conditions = {seen[r.ref].condition if r.ref in seen else absent for r in known}
     if conditions <= {Condition.GONE, Condition.DELETING}:
         return lost(lease, reason, seen_at, now)
-    if conditions <= {Condition.GONE, Condition.DELETING, Condition.STOPPED}:
+    if lease.state is State.ACTIVE and conditions <= {Condition.GONE, Condition.DELETING, Condition.STOPPED}:
         return lost(lease, reason, seen_at, now, gone=False)
     return Change(lease, ())
 

@@ -22,6 +22,7 @@ class Terms:
 
     `auto_extensions` is how many extensions need nobody's approval where the policy has no objection;
     `extension_hold` is how long past its end a lease runs on at most while an extension waits for a decision.
+    `suspend_notice` is the least time between the announcement of a stop by the schedule and the stop.
     `offer_after` is how long the lease of somebody who left is offered to each circle of people before the next.
     """
 
@@ -51,4 +52,5 @@ class Terms:
     reask_share: Decimal = Decimal("0.10")
     auto_extensions: int = 2
     extension_hold: timedelta = timedelta(hours=24)
+    suspend_notice: timedelta = timedelta(minutes=15)
     offer_after: timedelta = timedelta(hours=24)

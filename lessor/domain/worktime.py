@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import takewhile
 
 DAY = timedelta(days=1)
 WEEK = tuple(range(7))
@@ -78,6 +79,18 @@ def next_close(hours: Hours | None, at: datetime) -> datetime | None:
     if hours is None or _never_closes(hours, at):
         return None
     return next((end for _, end in _periods(hours, at)), None)
+
+
+def last_open(hours: Hours | None, at: datetime) -> datetime:
+    """`at` where it is open, else the last open minute before it; `at` again where there was none within a year."""
+    if is_open(hours, at) or hours is None:
+        return at
+    for back in (2, 8, 366):
+        ends = takewhile(lambda end: end <= at, (end for _, end in _periods(hours, at - back * DAY)))
+        last = max(ends, default=None)
+        if last is not None:
+            return last - timedelta(minutes=1)
+    return at
 
 
 def _never_closes(hours: Hours, at: datetime) -> bool:

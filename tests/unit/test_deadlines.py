@@ -34,6 +34,7 @@ def warned(lease: Lease, before: timedelta, at: datetime) -> Lease:
         (State.PROVISIONING, None),
         (State.WAITING_FOR_CAPACITY, Deadline(Due.RETRY_CAPACITY, READY + HOUR)),
         (State.ACTIVE, Deadline(Due.WARN, ENDS - 30 * MINUTE, 30 * MINUTE)),
+        (State.SUSPENDED, Deadline(Due.RESUME, READY)),
         (State.ENDING, None),
         (State.STOPPED, Deadline(Due.DELETE, ENDS + 7 * DAY)),
         (State.DELETING, Deadline(Due.VERIFY, READY)),

@@ -252,16 +252,17 @@ def test_an_end_that_could_not_be_written_is_on_record() -> None:
     assert change.events == (Event("end-unwritten", READY, "lessor", {"problem": "denied"}),)
 
 
+IN_USE = {State.ACTIVE, State.SUSPENDED}
 ACTS = {
     "start_provisioning": ((), {State.APPROVED, State.WAITING_FOR_CAPACITY}),
     "wait_for_capacity": ((TRIED,), {State.PROVISIONING}),
     "fail": (("x",), {State.APPROVED, State.PROVISIONING, State.WAITING_FOR_CAPACITY}),
     "ready": ((RESOURCES, ACCESS, LAUNCHED, None), {State.PROVISIONING}),
-    "warned": ((MINUTE, "slack:dm"), {State.ACTIVE}),
-    "warning_undelivered": (("x", ENDS), {State.ACTIVE}),
-    "extend": ((ENDS + 3 * DAY, OWNER, ""), {State.ACTIVE}),
-    "keep": ((OWNER,), {State.ACTIVE}),
-    "release": ((OWNER,), {State.ACTIVE, State.STOPPED}),
+    "warned": ((MINUTE, "slack:dm"), IN_USE),
+    "warning_undelivered": (("x", ENDS), IN_USE),
+    "extend": ((ENDS + 3 * DAY, OWNER, ""), IN_USE),
+    "keep": ((OWNER,), IN_USE),
+    "release": ((OWNER,), {*IN_USE, State.STOPPED}),
     "stopped": ((ENDS,), {State.ENDING}),
     "stop_failed": (("x",), {State.ENDING}),
     "restore": ((ENDS + 3 * DAY, OWNER), {State.STOPPED}),
@@ -283,6 +284,6 @@ def test_each_act_is_possible_in_its_states_only(act: str, state: State) -> None
     assert message.startswith("gpu-7k3qxa2m is ")
 
 
-@pytest.mark.parametrize("state", [s for s in State if s is not State.ACTIVE])
+@pytest.mark.parametrize("state", [s for s in State if s not in IN_USE])
 def test_only_what_is_in_use_ends(state: State) -> None:
     assert refusal(life.end, a_lease(state), ENDS + 9 * DAY)[0] == "wrong-state"

@@ -10,7 +10,7 @@ import pytest
 from lessor.domain import life
 from lessor.domain.billing import Span
 from lessor.domain.errors import Refused
-from lessor.domain.lease import FINAL, Event, Lease, State, describe
+from lessor.domain.lease import FINAL, IN_USE, Event, Lease, State, describe
 from lessor.domain.resource import Condition, Sighting
 from tests.builders import (
     ENDS,
@@ -89,7 +89,7 @@ def test_a_loss_seen_after_now_is_a_wrong_clock() -> None:
     assert life.lost(a_lease(), "x", READY + DAY, READY + HOUR).lease.spans[0].end == READY + HOUR
 
 
-@pytest.mark.parametrize("state", [s for s in State if s not in (State.ACTIVE, State.ENDING, State.STOPPED)])
+@pytest.mark.parametrize("state", [s for s in State if s not in (*IN_USE, State.ENDING, State.STOPPED)])
 def test_what_is_not_there_cannot_be_lost(state: State) -> None:
     assert refused(life.lost, a_lease(state), "x", ENDS, ENDS)[0] == "wrong-state"
 
@@ -141,7 +141,7 @@ def test_a_fresh_machine_may_be_missing_for_a_while() -> None:
     assert life.observed(lease, sighting, "x", READY, READY + 10 * MINUTE).lease.state is State.DELETING
 
 
-@pytest.mark.parametrize("state", [s for s in State if s is not State.ACTIVE])
+@pytest.mark.parametrize("state", [s for s in State if s not in IN_USE])
 def test_a_report_on_what_is_not_in_use_changes_nothing(state: State) -> None:
     lease = a_lease(state)
     assert life.observed(lease, a_sighting(), "x", DELETED, DELETED).lease is lease
