@@ -7,7 +7,7 @@ from typing import Any
 from temporalio.common import SearchAttributeKey, SearchAttributePair, SearchAttributeUpdate, TypedSearchAttributes
 
 from lessor import contracts
-from lessor.domain.lease import Lease
+from lessor.domain.lease import Lease, State
 from lessor.domain.request import Request
 
 Values = dict[SearchAttributeKey[Any], Any]
@@ -48,6 +48,16 @@ def of(lease: Lease) -> Values:
     if lease.resources:
         values[contracts.GPU_RESOURCES] = [r.id for r in lease.resources[:50]]
     return {key: _fit(value) for key, value in values.items()}
+
+
+def in_passing(lease: Lease) -> bool:
+    """Whether the lease leaves its state within moments, unless something goes wrong: then it is not worth a write.
+
+    Each write costs the server about as much as an activity; the next one shows where the lease came to rest.
+    """
+    if lease.state is State.APPROVED:
+        return lease.request.start is None
+    return lease.state is State.ENDING and not lease.problem
 
 
 def updates(before: Values, after: Values) -> list[SearchAttributeUpdate[Any]]:

@@ -59,13 +59,15 @@ class Book:
         self.show()
 
     def show(self) -> None:
-        """Write what changed into the search attributes and the current details."""
+        """Write what changed into the search attributes, where the lease comes to rest, and the current details."""
+        workflow.set_current_details(details(self.lease, workflow.now()))
+        if search_attributes.in_passing(self.lease):
+            return
         wanted = search_attributes.of(self.lease)
         update = search_attributes.updates(self._shown, wanted)
         if update:
             workflow.upsert_search_attributes(update)
         self._shown = wanted
-        workflow.set_current_details(details(self.lease, workflow.now()))
 
 
 class Courier:
