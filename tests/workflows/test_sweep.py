@@ -99,7 +99,7 @@ async def test_the_brake_pages_the_administrators(world: World) -> None:
         "5 of 5 leases have no workflow and nobody ended it; nothing was done about them, "
         "an administrator has to look at this"
     )
-    assert world.notifier.paged == [
+    assert sorted(world.notifier.paged, key=lambda page: page.alarm) == [
         PageInput(Alarm.BRAKE, "workflows", report.brake),
         PageInput(Alarm.NO_WORKFLOW, ", ".join(lost), f"nothing was done about them: {report.brake}"),
     ]
