@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import psutil
 from google.protobuf.timestamp_pb2 import Timestamp
 from temporalio.api.workflowservice.v1 import ListScheduleMatchingTimesRequest
 from temporalio.client import Client, ScheduleHandle, ScheduleOverlapPolicy, WorkflowExecutionStatus
@@ -99,6 +100,39 @@ async def test_B21_overlap_and_missed_runs_of_a_schedule() -> None:
         await done(handle, 1)
         assert leases.cloud.times("conditions") == 1
         assert (await handle.describe()).info.num_actions == 1
+
+
+async def test_B21_an_outage_of_the_server_is_made_up_for_by_one_run() -> None:
+    """The server stands still over four intervals; of the four runs that were due then, one is started afterwards."""
+    every = timedelta(seconds=3)
+    async with dev_server() as env, busy_world(env) as leases:
+        await keep_schedule(env.client, sweep_schedule(PLACES, every))
+        handle = env.client.get_schedule_handle(contracts.SWEEP_SCHEDULE)
+        server = temporal_server()
+        await done(handle, 1)
+        server.suspend()
+        stopped = datetime.now(UTC)
+        try:
+            # This is no wait for anything: it is how long the outage lasts.
+            await asyncio.sleep(4 * every.total_seconds())
+        finally:
+            resumed = datetime.now(UTC)
+            server.resume()
+        missed = int(resumed.timestamp()) // 3 - int(stopped.timestamp()) // 3
+        assert missed >= 4
+        before = (await handle.describe()).info.num_actions
+        await done(handle, before + 1)
+        info = (await handle.describe()).info
+        late = [one for one in info.recent_actions if stopped < one.scheduled_at < resumed]
+        assert len(late) == 1
+        assert info.num_actions_missed_catchup_window + info.num_actions_skipped_overlap >= missed - 1
+        assert leases.cloud.times("conditions") == info.num_actions
+
+
+def temporal_server() -> psutil.Process:
+    """The process of the dev server that this test started."""
+    [found] = [child for child in psutil.Process().children() if Path(child.exe()).stem == "temporal"]
+    return found
 
 
 async def test_B21_the_schedule_is_brought_up_to_date_and_a_pause_stays() -> None:
