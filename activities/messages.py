@@ -14,6 +14,9 @@ from activities.leases import lease_of
 from lessor.contracts import Delivery, LeaseRef, NotifyInput, PageInput
 from lessor.ports import LeaseBook, Notifier
 
+PATIENT_ATTEMPTS = 4
+"""So many attempts wait for a channel that fails now (about 15 s in all); later ones take the next channel."""
+
 
 class MessageActivities:
     """Holds the notifier and reads the lease that it speaks of."""
@@ -29,11 +32,17 @@ class MessageActivities:
         with as_application_errors():
             async with beating():
                 lease = await asyncio.to_thread(lease_of, self._book, LeaseRef(wanted.lease_id, wanted.revision))
-                return await self._notifier.notify(lease, wanted.notice, wanted.before, self._clock())
+                return await self._notifier.notify(
+                    lease, wanted.notice, wanted.before, self._clock(), revision=wanted.revision, patient=_patient()
+                )
 
     @activity.defn
     async def page(self, wanted: PageInput) -> Delivery:
         """Page the administrators; says whether somebody was reached."""
         with as_application_errors():
             async with beating():
-                return await self._notifier.page(wanted, self._clock())
+                return await self._notifier.page(wanted, self._clock(), patient=_patient())
+
+
+def _patient() -> bool:
+    return activity.info().attempt <= PATIENT_ATTEMPTS

@@ -14,11 +14,13 @@ from bot.conversations import Conversations
 from bot.facts import facts
 from bot.paging import Pager
 from bot.posting import Postman
-from bot.reaching import Reach, Recipient
+from bot.reaching import Reach, Recipient, owner_ids
 from bot.settings import SlackSettings
 from bot.slack_client import SlackClient
+from bot.telling import raise_what_may_pass
 from lessor.contracts import Delivery, Notice, PageInput
 from lessor.domain.lease import Lease, State
+from lessor.notify import Mailer
 from lessor.ports import Directory, MessageBook
 from lessor.rendering import Renderer, slack_renderer
 
@@ -27,6 +29,9 @@ _LIVING = (Notice.READY, Notice.WAITING, Notice.STOPPED, Notice.RESTORED, Notice
 
 _NEEDS_HANDS = (Notice.BLOCKED, Notice.STOP_FAILED)
 """What the owner hears and administrators besides."""
+
+_FOR_ALL_OWNERS = (Notice.WARNING, Notice.SUSPENDING)
+"""What those who share a lease hear besides its owner, whose hearing it decides."""
 
 log = structlog.get_logger(__name__)
 
@@ -41,13 +46,14 @@ class SlackNotifier:
         ledger: MessageBook,
         settings: SlackSettings,
         wording: Renderer | None = None,
+        mail: Mailer | None = None,
     ) -> None:
         self._wording = wording or slack_renderer()
         self._buttons = Buttons(self._wording)
         self._directory = directory
         self._postman = Postman(client, ledger)
         conversations = Conversations(client)
-        self._reach = Reach(self._postman, conversations, directory, self._wording, settings)
+        self._reach = Reach(self._postman, conversations, directory, self._wording, settings, mail)
         self._cards = Cards(self._postman, self._reach, directory, self._wording, settings)
         self._pager = Pager(self._reach, self._wording)
 
@@ -65,6 +71,9 @@ class SlackNotifier:
 
         occasion = _occasion(lease, notice, before)
         delivery = await self._reach.first(lease, occasion, write, now)
+        if notice in _FOR_ALL_OWNERS:
+            others = await self._reach.co_owners(lease)
+            delivery = await self._reach.besides(lease, occasion, others, write, now, delivery)
         if notice in _NEEDS_HANDS:
             delivery = await self._reach.admins(lease, occasion, write, now)
         if notice is not Notice.WARNING:
@@ -82,17 +91,18 @@ class SlackNotifier:
         def write(recipient: Recipient) -> Message:
             return compose(self._wording.parts("refused.j2", zone=recipient.zone, **facts(lease, now)))
 
-        problem = await self._reach.tell(lease, key, Recipient(person.id, person), write, now)
-        return Delivery(not problem, "" if problem else "slack:dm", problem)
+        told = await self._reach.reach(lease, key, Recipient(person.id, person), write, now)
+        raise_what_may_pass([] if told.via else [told])
+        return Delivery(bool(told.via), told.via, told.problem)
 
     async def page(self, wanted: PageInput, now: datetime) -> Delivery:
         """Reach the administrators; once for each alarm, subject and day."""
         return await self._pager.page(wanted, now)
 
     def _message(self, lease: Lease, notice: Notice, before: timedelta, now: datetime, recipient: Recipient) -> Message:
-        values = {**facts(lease, now), "before": before, "zone": recipient.zone}
+        values = {**facts(lease, now), "before": before, "zone": recipient.zone, "away_until": recipient.away_until}
         parts = self._wording.parts(f"{notice.value}.j2", **values)
-        owns = recipient.person is not None and recipient.person.is_same(lease.requester_ids)
+        owns = recipient.person is not None and recipient.person.is_same(owner_ids(lease))
         if not owns and notice not in _NEEDS_HANDS:
             why = self._wording.parts("fallback.j2", **values)["note"]
             parts["note"] = f"{parts['note']}\n{why}" if "note" in parts else why

@@ -1,57 +1,41 @@
-"""Somebody always hears it (law 7): owner, team lead, team channel, administrators; deactivated people are skipped."""
+"""Somebody always hears it (law 7): owner, delegate, team lead, team channel, administrators.
+
+Each person is tried in Slack and then by mail, before the next one is. Deactivated people are not counted on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Iterable
 from datetime import datetime
-from typing import Protocol
 
 import structlog
 from slack_sdk.errors import SlackApiError
 
 from bot import slack_errors
-from bot.blocks.message import Message, compose
+from bot.blocks.message import compose
 from bot.conversations import Conversations, UnknownChannelError
 from bot.posting import Postman
 from bot.settings import SlackSettings
+from bot.telling import Recipient, Told, Topic, Write, joined, raise_what_may_pass, telling, told_now
 from lessor.contracts import Delivery
 from lessor.domain.lease import Lease
 from lessor.domain.people import Person
+from lessor.notify import Mailer, PostponedError, Reader, UndeliverableError
 from lessor.ports import Directory, MessageRef
 from lessor.rendering import Renderer
 
+__all__ = ["EMAIL", "Reach", "Recipient", "Told", "Topic", "Write", "owner_ids"]
+
+EMAIL = "email"
+"""`Delivery.via` where the mail server accepted it."""
+
+IMPATIENT_SECONDS = 20.0
+"""How long Slack may take over one message that has been tried often already."""
+
+_FAILURES = (SlackApiError, *slack_errors.UNREACHABLE)
+
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True)
-class Recipient:
-    """A person or a channel. `zone` is a single reader's, empty where many read."""
-
-    name: str
-    person: Person | None = None
-
-    @property
-    def zone(self) -> str:
-        return self.person.tz if self.person else ""
-
-    @property
-    def via(self) -> str:
-        return "slack:dm" if self.person else "slack:channel"
-
-
-class Topic(Protocol):
-    """What a message is about: a lease, or another occasion. It can have been posted since `requested_at`."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def requested_at(self) -> datetime: ...
-
-
-Write = Callable[[Recipient], Message]
-"""Builds a message for one recipient, in their zone."""
 
 
 class Reach:
@@ -64,38 +48,92 @@ class Reach:
         directory: Directory,
         wording: Renderer,
         settings: SlackSettings,
+        mail: Mailer | None = None,
     ) -> None:
         self._postman = postman
         self._conversations = conversations
         self._directory = directory
         self._wording = wording
         self._settings = settings
+        self._mail = mail
 
     async def first(self, lease: Lease, occasion: str, write: Write, now: datetime) -> Delivery:
-        """The first of the chain who can be reached. `occasion` tells this message from others of the lease."""
-        problems: list[str] = []
+        """The first of the chain who can be reached; while the owner is away, their delegate besides.
+
+        `occasion` tells this message from others of the lease.
+        """
+        failed: list[Told] = []
         async for recipient in self._chain(lease):
-            problem = await self.tell(lease, f"{lease.id}/{occasion}/{recipient.name}", recipient, write, now)
-            if not problem:
-                return Delivery(True, recipient.via, "; ".join(problems))
-            problems.append(problem)
-        return Delivery(False, problem="; ".join(problems) or "nobody is configured who could be told")
+            told = await self.reach(lease, f"{lease.id}/{occasion}/{recipient.name}", recipient, write, now)
+            if told.via:
+                stand_in = await self._stand_in(lease, now)
+                besides = [stand_in] if stand_in and stand_in.name != recipient.name else []
+                heard = Delivery(True, told.via, joined([*failed, told]))
+                return await self.besides(lease, occasion, besides, write, now, heard)
+            failed.append(told)
+        raise_what_may_pass(failed)
+        return Delivery(False, problem=joined(failed) or "nobody is configured who could be told")
+
+    async def besides(
+        self, lease: Lease, occasion: str, others: Iterable[Recipient], write: Write, now: datetime, heard: Delivery
+    ) -> Delivery:
+        """Tell `others` as well. `heard` has decided whether somebody was reached; what fails here is added to it."""
+        problems = [heard.problem]
+        for recipient in others:
+            # Whoever hears it besides is not worth another try for all: what Slack cannot do now, mail does.
+            with telling(told_now().letter, patient=False):
+                told = await self.reach(lease, f"{lease.id}/{occasion}/{recipient.name}", recipient, write, now)
+            problems.append(told.problem)
+        return Delivery(heard.delivered, heard.via, "; ".join(filter(None, problems)))
+
+    async def co_owners(self, lease: Lease) -> list[Recipient]:
+        """Those who share the lease, the owner not among them."""
+        people = [await self._directory.person(one.id) for one in lease.co_owners]
+        owner = await self._directory.person(lease.owner)
+        return [Recipient(p.id, p) for p in people if p and not (owner and p.is_same(owner.all_ids))]
 
     async def admins(self, topic: Topic, occasion: str, write: Write, now: datetime) -> Delivery:
         """The administrators' channel, or each administrator where it cannot be used."""
         channel = Recipient(self._settings.admins_channel)
-        problem = await self.tell(topic, f"{topic.id}/{occasion}/{channel.name}", channel, write, now)
-        if not problem:
-            return Delivery(True, channel.via)
+        first = await self.reach(topic, f"{topic.id}/{occasion}/{channel.name}", channel, write, now)
+        if first.via:
+            return Delivery(True, first.via)
         people = [Recipient(p.id, p) for p in await self._directory.members(self._settings.admins) if p.active]
-        told = [(r, await self.tell(topic, f"{topic.id}/{occasion}/{r.name}", r, write, now)) for r in people]
-        problems = [problem, *(trouble for _, trouble in told if trouble)]
-        return Delivery(any(not trouble for _, trouble in told), "slack:dm", "; ".join(problems))
+        told = [await self.reach(topic, f"{topic.id}/{occasion}/{r.name}", r, write, now) for r in people]
+        via = next((one.via for one in told if one.via), "")
+        if not via:
+            raise_what_may_pass([first, *told])
+        return Delivery(bool(via), via, joined([first, *told]))
 
     async def tell(self, topic: Topic, key: str, recipient: Recipient, write: Write, now: datetime) -> str:
-        """Post or update one message; empty, or why this recipient can never be reached."""
+        """One recipient; empty, or why they can never be reached."""
+        told = await self.reach(topic, key, recipient, write, now)
+        if told.error and not told.via:
+            raise told.error
+        return "" if told.via else told.problem
+
+    async def reach(self, topic: Topic, key: str, recipient: Recipient, write: Write, now: datetime) -> Told:
+        """Post or update one message, and mail its letter where Slack does not deliver it or it is always mailed.
+
+        While there is patience, failures of Slack that may pass are raised.
+        """
         if recipient.person and not recipient.person.active:
-            return f"{recipient.name} is deactivated"
+            return await self._departed(topic, recipient, recipient.person, now)
+        patient = told_now().patient
+        problem, error = "", None
+        try:
+            async with asyncio.timeout(None if patient else IMPATIENT_SECONDS):
+                problem = await self._by_slack(topic, key, recipient, write, now)
+        except _FAILURES as caught:
+            problem, error = f"{recipient.name}: {_words(caught)}", caught
+        mailed = await self._by_mail(topic, recipient, now, instead=bool(problem) and not (patient and error))
+        if error and patient:
+            raise error
+        if not problem:
+            return Told(recipient.via, mailed.problem)
+        return Told(mailed.via, "; ".join(filter(None, (problem, mailed.problem))), error)
+
+    async def _by_slack(self, topic: Topic, key: str, recipient: Recipient, write: Write, now: datetime) -> str:
         try:
             channel = await self._channel(recipient)
             await self._postman.deliver(key, topic.id, channel, write(recipient), topic.requested_at)
@@ -110,6 +148,28 @@ class Reach:
             raise
         return ""
 
+    async def _by_mail(self, topic: Topic, recipient: Recipient, now: datetime, *, instead: bool) -> Told:
+        """The letter of what is being told, `instead` of Slack or, for some notices, besides."""
+        letter, person = told_now().letter, recipient.person
+        if not (self._mail and letter and person) or not (instead or self._mail.always(letter)):
+            return Told()
+        owns = isinstance(topic, Lease) and person.is_same(owner_ids(topic))
+        reader = Reader(person, owns, recipient.away_until, besides=not instead)
+        try:
+            await self._mail.deliver(topic.id, letter, reader, now)
+        except (UndeliverableError, PostponedError) as error:
+            log.warning("mail not delivered", topic=topic.id, to=person.id, why=str(error))
+            return Told(problem=f"{recipient.name} by mail: {error}")
+        return Told(EMAIL)
+
+    async def _departed(self, topic: Topic, recipient: Recipient, person: Person, now: datetime) -> Told:
+        """Somebody with a deactivated account. Mail may still get through to them, but nobody counts on that."""
+        if not person.listed:
+            return Told(problem=f"{recipient.name} is deactivated")
+        mailed = await self._by_mail(topic, recipient, now, instead=True)
+        besides = "; mailed besides, which does not count" if mailed.via else ""
+        return Told(problem=f"{recipient.name} is deactivated{besides}")
+
     async def recipient(self, ref: MessageRef) -> Recipient:
         """Whom a message that stands was written to."""
         name = ref.key.rpartition("/")[2]
@@ -122,15 +182,35 @@ class Reach:
 
     async def _chain(self, lease: Lease) -> AsyncIterator[Recipient]:
         team = self._directory.team(lease.request.team)
-        for person_id in dict.fromkeys((lease.owner, team.lead if team else "")):
-            person = await self._directory.person(person_id) if person_id else None
-            if person:
+        seen: set[str] = set()
+        async for person in self._people(lease.owner, team.lead if team else "", team.delegate if team else ""):
+            if person.id not in seen:
+                seen.add(person.id)
                 yield Recipient(person.id, person)
         for channel in (team.channel if team else "", self._settings.admins_channel):
             if channel:
                 yield Recipient(channel)
         for person in await self._directory.members(self._settings.admins):
-            yield Recipient(person.id, person)
+            if person.id not in seen:
+                yield Recipient(person.id, person)
+
+    async def _people(self, *ids: str) -> AsyncIterator[Person]:
+        """Each person, then their delegate; nobody is looked up before somebody asks for them."""
+        for one in filter(None, ids):
+            person = await self._directory.person(one)
+            if person:
+                yield person
+            delegate = await self._directory.person(person.delegate) if person and person.delegate else None
+            if delegate:
+                yield delegate
+
+    async def _stand_in(self, lease: Lease, now: datetime) -> Recipient | None:
+        """The delegate of an owner who is away now."""
+        owner = await self._directory.person(lease.owner)
+        if owner is None or not owner.delegate or owner.away_until is None or owner.away_until <= now:
+            return None
+        delegate = await self._directory.person(owner.delegate)
+        return Recipient(delegate.id, delegate, owner.away_until) if delegate and delegate.active else None
 
     async def _unusable(self, topic: Topic, recipient: Recipient, channel: str, word: str, now: datetime) -> str:
         """Tell administrators once a day what is wrong with a channel and what to do; gives the problem in words."""
@@ -149,3 +229,13 @@ class Reach:
             except (SlackApiError, UnknownChannelError) as error:
                 log.warning("administrators untold of an unusable channel", channel=channel, error=str(error))
         return f"{recipient.name}: {word}"
+
+
+def owner_ids(lease: Lease) -> frozenset[str]:
+    """All ids of those whose lease it is."""
+    return lease.requester_ids | {i for one in lease.co_owners for i in (one.id, *one.ids)}
+
+
+def _words(error: Exception) -> str:
+    """Slack's own word, or what kind of silence it was."""
+    return slack_errors.code(error) if isinstance(error, SlackApiError) else f"Slack: {type(error).__name__}"

@@ -87,6 +87,7 @@ def _is(config: Config, person_id: str, ref: str) -> bool:
 
 def _alias(ref: str) -> str:
     """E-mail addresses in lower case, Slack ids as they are."""
+        listed=person.active,
     return ref.casefold() if "@" in ref else ref
 
 

@@ -165,13 +165,28 @@ class Directory(Protocol):
 
 
 class Notifier(Protocol):
-    """Tells people. One message per (lease, notice, recipient): posted once, then updated where it stands."""
+    """Tells people. One message per (lease, notice, recipient): posted once, then updated where it stands.
 
-    async def notify(self, lease: Lease, notice: Notice, before: timedelta, now: datetime) -> Delivery:
-        """Reach somebody: owner, then delegate, team lead, team channel, admins (law 7). Redraws standing cards."""
+    What is temporary is raised, so that the caller tries again. Without patience the next channel is taken instead.
+    """
+
+    async def notify(
+        self,
+        lease: Lease,
+        notice: Notice,
+        before: timedelta,
+        now: datetime,
+        *,
+        revision: int = 0,
+        patient: bool = True,
+    ) -> Delivery:
+        """Reach somebody: owner, then delegate, team lead, team channel, admins (law 7). Redraws standing cards.
+
+        `revision` is the lease's when the notice was called for (0: as `lease` is): the same for every try of it.
+        """
         ...
 
-    async def page(self, wanted: PageInput, now: datetime) -> Delivery:
+    async def page(self, wanted: PageInput, now: datetime, *, patient: bool = True) -> Delivery:
         """Reach the administrators about what is not one lease's matter; once for each alarm, subject and day."""
         ...
 

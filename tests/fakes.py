@@ -155,7 +155,16 @@ class FakeNotifier:
     silent: dict[Notice, int] = field(default_factory=lambda: defaultdict(int))
     fail: dict[Notice, list[Exception]] = field(default_factory=lambda: defaultdict(list))
 
-    async def notify(self, lease: Lease, notice: Notice, before: timedelta, now: datetime) -> Delivery:
+    async def notify(
+        self,
+        lease: Lease,
+        notice: Notice,
+        before: timedelta,
+        now: datetime,
+        *,
+        revision: int = 0,
+        patient: bool = True,
+    ) -> Delivery:
         if self.fail[notice]:
             raise self.fail[notice].pop(0)
         if self.silent[notice]:
@@ -164,7 +173,7 @@ class FakeNotifier:
         self.told.append((lease.id, notice, lease.revision))
         return Delivery(True, "slack:dm")
 
-    async def page(self, wanted: PageInput, now: datetime) -> Delivery:
+    async def page(self, wanted: PageInput, now: datetime, *, patient: bool = True) -> Delivery:
         if self.deaf:
             self.deaf -= 1
             return Delivery(False, problem="nobody could be reached")

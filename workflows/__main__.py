@@ -21,6 +21,7 @@ from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
 from bot.directory import SlackDirectory
+from bot.channels import Channels
 from bot.notifier import SlackNotifier
 from bot.settings import slack_settings
 from bot.slack_client import SlackClient
@@ -29,6 +30,8 @@ from lessor.domain.request import Place
 from lessor.leaving import leave
 from lessor.metrics import served_metrics
 from lessor.ports import LedgerUnavailableError
+from lessor.notify import Webhook
+from lessor.notify.opening import Opened, open_channels
 from lessor.rendering import slack_renderer
 from lessor.runs import TemporalRuns
 from lessor.settings import Settings, SettingsError, read_settings
@@ -50,10 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings.require("SLACK_BOT_TOKEN")
         parts = open_parts(settings, load(settings.lessor_config))
     except (ConfigError, SettingsError, LedgerUnavailableError) as error:
+        besides = open_channels(settings, parts.config, parts.ledger)
         return _cannot_start(error)
     try:
         with served_metrics(settings.lessor_metrics_port):
-            asyncio.run(_serve(settings, parts, queues))
+            asyncio.run(_serve(settings, parts, queues, besides))
     except SettingsError as error:
         return _cannot_start(error)
     finally:
@@ -77,7 +81,7 @@ def _parse(arguments: Sequence[str] | None) -> list[str]:
     return wanted
 
 
-async def _serve(settings: Settings, parts: Parts, queues: list[str]) -> None:
+async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: Opened) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for signum in (signal.SIGINT, signal.SIGTERM):
@@ -90,7 +94,7 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str]) -> None:
             session = await stack.enter_async_context(aiohttp.ClientSession())
             if "lessor" in queues:
                 await keep_schedule(client, _sweep(parts.config))
-            activities = _activities(settings, parts, client, session)
+            activities = _activities(settings, parts, client, session, besides)
             for worker in build_workers(client, activities, threads, queues=queues):
                 await stack.enter_async_context(worker)
             log.info("worker-ready", queues=queues)
@@ -118,12 +122,16 @@ def _sweep(config: Config) -> Schedule:
     return sweep_schedule(places, config.lease.sweep_every)
 
 
-def _activities(settings: Settings, parts: Parts, client: Client, session: aiohttp.ClientSession) -> Activities:
+def _activities(
+    settings: Settings, parts: Parts, client: Client, session: aiohttp.ClientSession, besides: Opened
+) -> Activities:
     token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
     slack = SlackClient(token, base_url=settings.slack_api_url, session=session)
     directory = SlackDirectory(parts.directory, slack)
     wording = slack_renderer(settings.lessor_templates)
-    notifier = SlackNotifier(slack, directory, parts.ledger, slack_settings(parts.config), wording)
+    by_slack = SlackNotifier(slack, directory, parts.ledger, slack_settings(parts.config), wording, besides.mail)
+    webhook = Webhook(besides.hook, session, parts.ledger) if besides.hook else None
+    notifier = Channels(by_slack, directory, webhook)
     return Activities(
         RecordActivities(parts.ledger, directory),
         AssessmentActivities(parts.providers, judge(parts.config), directory, parts.ledger, utc_now),

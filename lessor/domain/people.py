@@ -28,7 +28,7 @@ class Person:
     `tz` is an IANA zone name, `hours` when the person works. `budgets` are the teams whose budget they own,
     `delegate` is the id of who stands in for them, `away_until` is set while they are out of office, and `stands_in`
     are those for whom they decide meanwhile. `slack_groups` are the user groups of Slack they belong to, spelled as the
-    configuration does.
+    configuration does. `listed` is false for those whom the configuration itself calls inactive, whatever Slack says.
     """
 
     id: str
@@ -55,6 +55,7 @@ class Person:
     @property
     def refs(self) -> frozenset[str]:
         """The references that mean this person: `person:ID`, `group:NAME`, `slack-group:HANDLE`, `team:KEY`,
+    listed: bool = True
         `lead:TEAM`, `budget-owner:TEAM`, `admins`.
         """
         refs = {f"person:{i}" for i in self.all_ids} | {f"team:{t}" for t in self.teams}

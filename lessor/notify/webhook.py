@@ -58,7 +58,6 @@ class Webhook:
         self._clock = clock
         self._sleep = sleep
         self._where = f"webhook {urlsplit(hook.url).hostname or ''}"
-        signed(hook.secret, "", b"", clock())
 
     async def announce(self, lease: Lease, notice: Notice, occasion: str, before: timedelta, now: datetime) -> str:
         """Post the event unless it was taken before. Empty, or in words why it was not taken. Never raises."""
