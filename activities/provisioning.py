@@ -84,6 +84,14 @@ class ProvisioningActivities:
             lease = lease_of(self._ledger, LeaseRef(move.lease_id, 0))
             self._provider(lease).set_end(lease.id, lease.request.place, lease.ends_at or move.ends)
 
+    @blocking
+    def set_owner(self, ref: LeaseRef) -> None:
+        """Write on the resources whose they are and who pays: those who hold now, who may have changed again."""
+        with as_application_errors():
+            lease = lease_of(self._ledger, ref)
+            request = lease.request
+            self._provider(lease).set_owner(lease.id, request.place, lease.owner, request.team, request.cost_center)
+
     def _provider(self, lease: Lease) -> Provider:
         return self._providers[lease.request.place.provider]
 

@@ -1,72 +1,88 @@
 """People as Slack knows them now, laid over people as the organisation configured them.
 
-Slack says in which zone somebody lives and whether the account still works; only the configuration says what somebody
-may do. A person of another organisation is nobody, whatever e-mail address their profile shows.
+Slack says in which zone somebody lives, whether they are away, whether the account still works, and who is in its user
+groups; only the configuration says what somebody may do. A person of another organisation is nobody, whatever e-mail
+address their profile shows.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
-import structlog
-from slack_sdk.errors import SlackApiError
-
-from bot import slack_errors
+from bot.profiles import Profile, Profiles
 from bot.slack_client import SlackClient
-from lessor.domain.people import Person
-from lessor.ports import Directory, Team
+from bot.usergroups import UserGroups
+from lessor.domain.people import Person, Presence
+from lessor.ports import Directory, DirectoryUnavailableError, Team
 
-KEPT_SECONDS = 300.0
-KEPT_AT_MOST = 10_000
+SLACK_GROUP = "slack-group:"
 
-log = structlog.get_logger(__name__)
+WITHOUT_END = timedelta(days=1)
+"""How long somebody counts as away whose status has no end: it is read again long before."""
 
 
-@dataclass(frozen=True)
-class Profile:
-    """The part of `users.info` that we use. `foreign` people belong to another organisation."""
-
-    id: str
-    ids: tuple[str, ...]
-    name: str
-    email: str
-    tz: str
-    active: bool
-    foreign: bool
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 class SlackDirectory:
-    """`ports.Directory` over another one; profiles are cached for five minutes, and missing ones change nothing."""
+    """`ports.Directory` over another one; what Slack says is cached for five minutes, and what it does not say changes
+    nothing. `groups` are the user groups that the configuration names.
+    """
 
-    def __init__(self, inner: Directory, slack: SlackClient, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        inner: Directory,
+        slack: SlackClient,
+        now: Callable[[], float] = time.monotonic,
+        *,
+        groups: Callable[[], Iterable[str]] = tuple,
+        clock: Callable[[], datetime] = _utc_now,
+    ) -> None:
         self._inner = inner
-        self._slack = slack
-        self._now = now
-        self._profiles: dict[str, tuple[float, Profile | None]] = {}
-        self._home: tuple[str, str] | None = None
+        self._clock = clock
+        self._profiles = Profiles(slack, now)
+        self._groups = UserGroups(slack, groups, now)
 
     async def person(self, any_id: str) -> Person | None:
         """By any id of either form, or an e-mail address; a configured person wins, then one with the same address."""
         known = await self._inner.person(any_id)
-        profile = await self._profile(known.id if known else any_id)
+        profile = await self._profiles.of(known.id if known else any_id)
         if known is None:
             known = await self._by_profile(profile)
-        return _overlaid(known, profile) if known else None
+        return await self._grouped(self._overlaid(known, profile)) if known else None
 
     async def members(self, ref: str) -> tuple[Person, ...]:
-        """The people behind a reference, each with what Slack says of them."""
+        """The people behind a reference, each with what Slack says of them.
+
+        Raises `DirectoryUnavailableError` for a user group that could not be read yet.
+        """
+        if ref.startswith(SLACK_GROUP):
+            return await self._members_of_group(ref.removeprefix(SLACK_GROUP))
         people = await self._inner.members(ref)
-        return tuple([_overlaid(person, await self._profile(person.id)) for person in people])
+        profiles = await self._profiles.all_of([person.id for person in people])
+        return tuple([await self._grouped(self._overlaid(person, profiles[person.id])) for person in people])
+
+    async def everybody(self) -> tuple[Person, ...]:
+        return await self._inner.everybody()
+
+    async def presences(self, ids: Collection[str]) -> dict[str, Presence]:
+        """Gone is whom the configuration or Slack calls deactivated; whom Slack has not spoken of is unknown."""
+        configured = await self._inner.presences(ids)
+        primary = {one: (person.id if (person := await self._inner.person(one)) else one) for one in ids}
+        profiles = await self._profiles.all_of(set(primary.values()))
+        return {one: _presence(configured[one], profiles[primary[one]]) for one in ids}
 
     def team(self, key: str) -> Team | None:
         return self._inner.team(key)
 
     def forget(self) -> None:
         """Ask Slack anew from now on."""
-        self._profiles.clear()
+        self._profiles.forget()
+        self._groups.forget()
 
     async def _by_profile(self, profile: Profile | None) -> Person | None:
         if profile is None or profile.foreign:
@@ -77,61 +93,41 @@ class SlackDirectory:
                 return person
         return None
 
-    async def _profile(self, user_id: str) -> Profile | None:
-        if user_id[:1] not in ("U", "W") or not user_id.isalnum():
+    async def _members_of_group(self, name: str) -> tuple[Person, ...]:
+        ids = await self._groups.members(name)
+        if ids is None:
+            raise DirectoryUnavailableError(
+                f"who is in the Slack user group {name} could not be read; it is tried again"
+            )
+        await self._profiles.all_of(ids)
+        people = [await self.person(one) for one in ids]
+        return tuple({person.id: person for person in people if person is not None}.values())
+
+    async def _grouped(self, person: Person) -> Person:
+        return replace(person, slack_groups=await self._groups.of(person.all_ids))
+
+    def _overlaid(self, person: Person, profile: Profile | None) -> Person:
+        if profile is None:
+            return person
+        return replace(
+            person,
+            ids=tuple(dict.fromkeys((*person.ids, person.id, *profile.ids))),
+            name=person.name or profile.name,
+            tz=profile.tz or person.tz,
+            active=person.active and profile.active,
+            away_until=self._away_until(profile) or person.away_until,
+        )
+
+    def _away_until(self, profile: Profile) -> datetime | None:
+        now = self._clock()
+        if not profile.away or (profile.away_until is not None and profile.away_until <= now):
             return None
-        at, kept = self._profiles.get(user_id, (float("-inf"), None))
-        if self._now() - at < KEPT_SECONDS:
-            return kept
-        try:
-            found = _profile((await self._slack.users_info(user=user_id))["user"], await self._whose())
-        except SlackApiError as error:
-            if slack_errors.code(error) not in slack_errors.PERSON_PROBLEMS:
-                log.warning("slack profile unread", user=user_id, error=slack_errors.code(error))
-                return kept
-            found = None
-        except slack_errors.UNREACHABLE as error:
-            log.warning("slack profile unread", user=user_id, error=str(error))
-            return kept
-        if len(self._profiles) >= KEPT_AT_MOST:
-            self._profiles.clear()
-        self._profiles[user_id] = (self._now(), found)
-        return found
-
-    async def _whose(self) -> tuple[str, str]:
-        """Our own team and enterprise."""
-        if self._home is None:
-            who = await self._slack.auth_test()
-            self._home = (str(who.get("team_id") or ""), str(who.get("enterprise_id") or ""))
-        return self._home
+        return profile.away_until or now + WITHOUT_END
 
 
-def _profile(user: dict[str, Any], home: tuple[str, str]) -> Profile:
-    enterprise = user.get("enterprise_user") or {}
-    ids = tuple(dict.fromkeys(i for i in (user["id"], enterprise.get("id")) if i))
-    team, organisation = home
-    ours = user.get("team_id") in ("", None, team)
-    ours = ours or bool(organisation and organisation in (enterprise.get("enterprise_id"), user.get("team_id")))
-    profile = user.get("profile") or {}
-    return Profile(
-        id=user["id"],
-        ids=ids,
-        name=profile.get("display_name") or user.get("real_name") or user.get("name") or "",
-        email=profile.get("email") or "",
-        tz=user.get("tz") or "",
-        active=not user.get("deleted", False),
-        foreign=bool(user.get("is_stranger")) or not ours,
-    )
-
-
-def _overlaid(person: Person, profile: Profile | None) -> Person:
-    if profile is None:
-        return person
-    ids = tuple(dict.fromkeys((*person.ids, person.id, *profile.ids)))
-    return replace(
-        person,
-        ids=ids,
-        name=person.name or profile.name,
-        tz=profile.tz or person.tz,
-        active=person.active and profile.active,
-    )
+def _presence(configured: Presence, profile: Profile | None) -> Presence:
+    if configured is Presence.GONE:
+        return Presence.GONE
+    if profile is None or profile.foreign:
+        return Presence.UNKNOWN
+    return Presence.HERE if profile.active else Presence.GONE

@@ -7,14 +7,14 @@ person was lent. A stand-in who is away or deactivated is passed over.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
 import structlog
 
 from lessor.domain.absence import Absence, is_away, stands_in
-from lessor.domain.people import Person, StandIn
+from lessor.domain.people import Person, Presence, StandIn
 from lessor.ports import AbsenceBook, Directory, LedgerUnavailableError, Team
 
 log = structlog.get_logger(__name__)
@@ -43,6 +43,9 @@ class AbsenceAware:
 
     async def everybody(self) -> tuple[Person, ...]:
         return await self._inner.everybody()
+
+    async def presences(self, ids: Collection[str]) -> dict[str, Presence]:
+        return await self._inner.presences(ids)
 
     def team(self, key: str) -> Team | None:
         return self._inner.team(key)

@@ -26,6 +26,8 @@ QUEUE_SLACK = "lessor-slack"
 LEASE_WORKFLOW = "LeaseWorkflow"
 SWEEP_WORKFLOW = "SweepWorkflow"
 SWEEP_SCHEDULE = "lessor-sweep"
+PEOPLE_WORKFLOW = "PeopleSweepWorkflow"
+PEOPLE_SCHEDULE = "lessor-people"
 MEMO_INTERACTION = "interaction"
 
 GPU_STATE = SearchAttributeKey.for_keyword("GpuState")
@@ -92,6 +94,7 @@ class Verb(StrEnum):
 SIGNAL_ACT = "act"
 SIGNAL_OBSERVED = "observed"
 SIGNAL_RESTAFF = "restaff"
+SIGNAL_OWNER_LEFT = "owner-left"
 QUERY_LEASE = "lease"
 
 
@@ -178,6 +181,14 @@ class RecordInput:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """Count `lease` for its team, project and person as of `at`; the input of local activities."""
+
+    lease: Lease
+    at: datetime
+
+
+@dataclass(frozen=True)
 class Assessment:
     """What a request costs, what the policy says, who must decide, and under which timings it will live."""
 
@@ -185,6 +196,19 @@ class Assessment:
     decision: Decision
     steps: tuple[Step, ...]
     owner: Person
+
+
+@dataclass(frozen=True)
+class StaffInput:
+    """Look up anew who decides `steps`; those at the indices `overdue` are opened to their next level.
+
+    `requester_ids` are all ids of those whose request it is; the first is the main one.
+    """
+
+    team: str
+    requester_ids: tuple[str, ...]
+    steps: tuple[Step, ...]
+    overdue: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -276,12 +300,17 @@ class Alarm(StrEnum):
 class PageInput:
     """Page the administrators: one message for each alarm, subject and day in UTC, however often it is asked for.
 
-    `subject` is a place or ids of leases, `problem` says in words for people what was seen and what was done.
+    `subject` is a place or ids of leases, `problem` says in words for people what was seen and what was done. What
+    concerns a `team` or a `person` is told to them, and to administrators only if `admins`; a budget's subject holds
+    its month, so that each is told once in all.
     """
 
     alarm: Alarm
     subject: str
     problem: str
+    team: str = ""
+    person: str = ""
+    admins: bool = True
 
 
 @dataclass(frozen=True)
@@ -350,4 +379,36 @@ class SweepOutcome:
 
     places: tuple[PlaceReport, ...] = ()
     runs: RunsReport = RunsReport()
+    unheard: tuple[PageInput, ...] = ()
+
+
+@dataclass(frozen=True)
+class OwnerLeft:
+    """The account of a lease's owner does not work any more: whom to offer it to, one circle after the other.
+
+    `held` says that others hold it too, so that it does not end for want of a new owner.
+    """
+
+    owner: str
+    circles: tuple[tuple[str, ...], ...] = ()
+    held: bool = False
+
+
+@dataclass(frozen=True)
+class PeopleReport:
+    """What one look at all owners and approvers came to: counts, and the leases that were told.
+
+    `left` are leases that were told that their owner has left, `restaffed` those whose approvers are looked up anew.
+    `unknown` counts owners of whom nothing could be read: nothing is done about them. `brake` says why nothing at all
+    was done. `unread` counts the looks in a row, up to this one, in which somebody was unknown.
+    """
+
+    leases: int = 0
+    owners: int = 0
+    unknown: int = 0
+    left: tuple[str, ...] = ()
+    restaffed: tuple[str, ...] = ()
+    brake: str = ""
+    problem: str = ""
+    unread: int = 0
     unheard: tuple[PageInput, ...] = ()

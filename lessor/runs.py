@@ -10,7 +10,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from lessor import contracts, search_attributes
-from lessor.contracts import LeaseInput, Observed
+from lessor.contracts import LeaseInput, Observed, OwnerLeft
 from lessor.domain.lease import Lease
 from lessor.ports import Ended
 
@@ -46,13 +46,13 @@ class TemporalRuns:
 
     async def observed(self, lease_id: str, seen: Observed) -> bool:
         """Signal it; false when there is no open workflow."""
-        try:
-            await self._client.get_workflow_handle(lease_id).signal(contracts.SIGNAL_OBSERVED, seen)
-        except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:
-                raise
-            return False
-        return True
+        return await self._signalled(lease_id, contracts.SIGNAL_OBSERVED, seen)
+
+    async def owner_left(self, lease_id: str, told: OwnerLeft) -> bool:
+        return await self._signalled(lease_id, contracts.SIGNAL_OWNER_LEFT, told)
+
+    async def restaff(self, lease_id: str) -> bool:
+        return await self._signalled(lease_id, contracts.SIGNAL_RESTAFF)
 
     async def resume(self, lease: Lease, because: str) -> bool:
         """A new run under the lease's id. The id is free only because its run has ended: elsewhere it stays refused."""
@@ -70,6 +70,15 @@ class TemporalRuns:
                 static_summary=f"take down {lease.id}: {because}"[:200],
             )
         except WorkflowAlreadyStartedError:
+            return False
+        return True
+
+    async def _signalled(self, lease_id: str, name: str, *told: object) -> bool:
+        try:
+            await self._client.get_workflow_handle(lease_id).signal(name, args=told)
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
             return False
         return True
 

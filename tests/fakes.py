@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -12,7 +12,7 @@ from decimal import Decimal
 from lessor.contracts import Delivery, Notice, PageInput
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
-from lessor.domain.people import Person
+from lessor.domain.people import Person, Presence
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import Condition, Kind, Resource, Sighting, Tagged
@@ -37,6 +37,7 @@ class FakeCloud:
     machines: dict[str, Resource] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     ends: dict[str, datetime] = field(default_factory=dict)
+    owned: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -111,6 +112,10 @@ class FakeCloud:
     def set_end(self, lease_id: str, place: Place, ends: datetime) -> None:
         self._enter("set_end")
         self.ends[lease_id] = ends
+
+    def set_owner(self, lease_id: str, place: Place, owner: str, team: str, cost_center: str) -> None:
+        self._enter("set_owner")
+        self.owned[lease_id] = (owner, team, cost_center)
 
     def conditions(self, place: Place) -> tuple[Tagged, ...]:
         self._enter("conditions")
@@ -199,6 +204,11 @@ class FakeDirectory:
 
     async def everybody(self) -> tuple[Person, ...]:
         return tuple(self.people)
+
+    async def presences(self, ids: Collection[str]) -> dict[str, Presence]:
+        known = {one: await self.person(one) for one in ids}
+        states = {True: Presence.HERE, False: Presence.GONE}
+        return {one: states[person.active] if person else Presence.UNKNOWN for one, person in known.items()}
 
     def team(self, key: str) -> Team | None:
         return self.teams.get(key)

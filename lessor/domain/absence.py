@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,6 +11,19 @@ from lessor.domain.people import Person, StandIn
 from lessor.domain.request import spell
 
 LONGEST = timedelta(days=366)
+
+AWAY_EMOJI = frozenset(
+    {"palm_tree", "desert_island", "beach_with_umbrella", "airplane_departure", "face_with_thermometer"}
+)
+"""What people set as their status when they are on leave or ill; the first is what Slack itself suggests."""
+
+AWAY_WORDS = re.compile(
+    r"out of (the )?office|\booo\b|\booto\b|vacation|holiday|\bpto\b|on leave|(annual|parental|sick) leave|"
+    r"\b(out|off|am) sick\b|abwesend|urlaub|elternzeit|krank|cong[eé]s|vacances|vacaciones|\bferie|f[eé]rias|\burlop",
+    re.IGNORECASE,
+)
+NOT_AWAY = re.compile(r"\b(back from|no|not|before|after|planning|zurück aus)\b[^,.;]*", re.IGNORECASE)
+"""What speaks of an absence that is none now."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,16 @@ def announced(person: Person, until: datetime, delegate: Person | None, now: dat
     if delegate is not None:
         _require_stand_in(person, delegate, until)
     return Absence(person.id, now, until, delegate.id if delegate else "")
+
+
+def out_of_office(text: str, emoji: str) -> bool:
+    """Whether a status in Slack says that somebody is away; words that speak of it otherwise count for more than the
+    picture.
+    """
+    said = NOT_AWAY.sub("", text)
+    if said != text:
+        return bool(AWAY_WORDS.search(said))
+    return bool(AWAY_WORDS.search(text)) or emoji.strip(":") in AWAY_EMOJI
 
 
 def is_away(person: Person, now: datetime) -> bool:

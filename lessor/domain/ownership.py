@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from lessor.domain.approval import Step, Vote
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Change, Event, Lease, State, changed, minute, require_state
-from lessor.domain.pending import CoOwner, Transfer, Wish
-from lessor.domain.people import Person, Team
+from lessor.domain.pending import CoOwner, Payer, Transfer, Wish
+from lessor.domain.people import Person
 from lessor.domain.request import Request
 
 LESSOR = "lessor"
@@ -47,7 +47,7 @@ def offer(lease: Lease, to: Person, team: str, by: str, now: datetime) -> Change
     return changed(lease, Event("transfer-offered", now, by, data), transfer=offered)
 
 
-def take(lease: Lease, person: Person, payer: Team | None, now: datetime) -> Change:
+def take(lease: Lease, person: Person, payer: Payer | None, now: datetime) -> Change:
     """`person` becomes the owner: with the whole sequence of warnings, whatever its former owner was told.
 
     `payer` is the team that pays from now on, where that is another one. What the new owner approved in an extension
@@ -179,8 +179,8 @@ def _payer(lease: Lease, to: Person, team: str) -> str:
     return to.teams[0]
 
 
-def _charged(lease: Lease, payer: Team) -> Request:
-    return replace(lease.request, team=payer.key, cost_center=payer.cost_center, lead=payer.lead)
+def _charged(lease: Lease, payer: Payer) -> Request:
+    return replace(lease.request, team=payer.team, cost_center=payer.cost_center, lead=payer.lead)
 
 
 def _co_owner(lease: Lease, to: Person | None) -> CoOwner:

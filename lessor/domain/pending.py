@@ -71,6 +71,15 @@ class CoOwner:
 
 
 @dataclass(frozen=True)
+class Payer:
+    """A team as it stands when a lease comes to it: what is copied into the lease, as when it was requested."""
+
+    team: str
+    cost_center: str = ""
+    lead: str = ""
+
+
+@dataclass(frozen=True)
 class Transfer:
     """The lease is offered to somebody, who becomes its owner by accepting.
 

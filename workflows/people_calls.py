@@ -1,0 +1,50 @@
+"""How workflows call the activities that concern people: who pays, who has left, whose name stands on resources."""
+
+from datetime import timedelta
+
+from temporalio import workflow
+
+from workflows import calls
+
+with workflow.unsafe.imports_passed_through():
+    from activities.people import PeopleActivities
+    from activities.provisioning import ProvisioningActivities
+    from lessor import retries
+    from lessor.contracts import LeaseRef, PeopleReport
+    from lessor.domain.lease import Lease
+    from lessor.domain.pending import Payer
+
+LOOK_LIMIT = timedelta(minutes=30)
+
+
+async def payer(team: str) -> Payer:
+    """What is copied from the team that pays from now on."""
+    return await workflow.execute_local_activity_method(
+        PeopleActivities.payer,
+        team,
+        start_to_close_timeout=calls.LEDGER_TIMEOUT,
+        retry_policy=retries.RETRY_FAST,
+        summary=f"who pays: team {team}"[:100],
+    )
+
+
+async def set_owner(lease: Lease) -> None:
+    await workflow.execute_activity_method(
+        ProvisioningActivities.set_owner,
+        LeaseRef(lease.id, lease.revision),
+        task_queue=calls.queue_of(lease.request.place.provider),
+        start_to_close_timeout=timedelta(seconds=60),
+        retry_policy=retries.RETRY_PROVIDER,
+        summary=f"write the owner {lease.owner} on the resources"[:150],
+    )
+
+
+async def sweep_people() -> PeopleReport:
+    return await workflow.execute_activity_method(
+        PeopleActivities.sweep_people,
+        start_to_close_timeout=LOOK_LIMIT,
+        schedule_to_close_timeout=2 * LOOK_LIMIT,
+        heartbeat_timeout=calls.HEARTBEAT,
+        retry_policy=retries.RETRY_PROVIDER,
+        summary="look who has left",
+    )
