@@ -175,6 +175,20 @@ async def test_commands_are_offered_and_taken_by_keyboard(page: Page, slack: Run
     await expect(page.get_by_text('/gpu failed with the error "dispatch_failed"')).to_be_visible()
 
 
+async def test_people_are_offered_behind_an_at_sign(page: Page, slack: RunningSandbox) -> None:
+    box = page.get_by_test_id("message-box")
+    await box.press_sequentially("ask @man")
+    offered = page.get_by_test_id("command-hints").get_by_role("option")
+    await expect(offered).to_have_text(["@managerManager", "@manager-2Second manager"])
+    await box.press("ArrowDown")
+    await box.press("Tab")
+    await expect(box).to_have_value("ask @manager-2 ")
+    await box.press("Enter")
+    await expect(page.get_by_test_id("message").last).to_contain_text("ask @Second manager")
+    (said,) = await slack.person("manager").messages("gpu-requests")
+    assert said["text"].strip() == "ask <@U0MANAGER2>"
+
+
 async def test_threads_home_and_the_fault_panel(page: Page, slack: RunningSandbox) -> None:
     heard: list[Json] = []
     async with connected(slack, rehearsal(slack, heard)):

@@ -1,4 +1,4 @@
-// The message box, and the list of slash commands that opens above it.
+// The message box, and the list of slash commands or of people that opens above it.
 
 import { h, toast } from "./dom.js";
 
@@ -18,13 +18,16 @@ export function drawComposer(tools, thread) {
   });
   let picked = 0;
 
+  const offered = () => [...(thread ? [] : fitting(page.workspace.app.commands, box.value)), ...naming(page.workspace.people, box.value)];
+
   function offer() {
-    const rows = thread ? [] : fitting(page.workspace.app.commands, box.value);
+    const rows = offered();
     hints.hidden = rows.length === 0;
     picked = Math.min(picked, Math.max(0, rows.length - 1));
     hints.replaceChildren(...rows.map((row, index) => h("button", {
       type: "button", role: "option", "aria-selected": String(index === picked), class: index === picked ? "picked" : "", onmousedown: (event) => { event.preventDefault(); take(row); },
     }, h("strong", {}, row.shown), h("span", { class: "hint" }, row.about))));
+    hints.querySelector(".picked")?.scrollIntoView({ block: "nearest" });
   }
 
   function take(row) {
@@ -33,12 +36,12 @@ export function drawComposer(tools, thread) {
     grow(box);
     hints.hidden = true;
     box.focus();
-    const blank = /\b(ID|WHEN)\b|\[/.exec(row.fill);
+    const blank = /\b(ID|WHEN)\b|@PERSON|\[/.exec(row.fill);
     if (blank) box.setSelectionRange(blank.index, box.value.length);
   }
 
   function keys(event) {
-    const rows = hints.hidden ? [] : fitting(page.workspace.app.commands, box.value);
+    const rows = hints.hidden ? [] : offered();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && rows.length) {
       event.preventDefault();
@@ -88,6 +91,14 @@ function fitting(commands, text) {
       .filter((row) => row.word.startsWith(typed) && row.word.split(" ")[0] !== typed.split(" ")[0]);
     return typed ? rows : [bare, ...rows];
   });
+}
+
+// People whose name goes on as what was typed after the last @.
+function naming(people, text) {
+  const typed = /(?:^|\s)@([\w.-]*)$/.exec(text)?.[1];
+  if (typed === undefined) return [];
+  return people.filter((one) => !one.is_bot && !one.deleted && one.name.startsWith(typed) && one.name !== typed)
+    .map((one) => ({ shown: `@${one.name}`, about: one.role, fill: `${text.slice(0, text.length - typed.length)}${one.name} ` }));
 }
 
 function grow(box) {
