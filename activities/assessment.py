@@ -11,14 +11,16 @@ from temporalio import activity
 
 from activities.errors import as_application_errors
 from activities.leases import lease_of
-from lessor.contracts import Assessment, LeaseRef, MoveEnd
-from lessor.domain import approval
+from lessor import approvers
+from lessor.accounting import Accounting, Plan
+from lessor.contracts import Assessment, LeaseRef, MoveEnd, StaffInput
+from lessor.domain.approval import Step
 from lessor.domain.case import Case, Judge
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Lease
 from lessor.domain.people import Person
-from lessor.domain.policy import Decision, Outcome, StepSpec
-from lessor.domain.quota import headroom
+from lessor.domain.policy import Decision, Outcome
+from lessor.domain.quota import QuotaPlan
 from lessor.domain.quote import Quote
 from lessor.ports import Directory, Ledger, Provider
 
@@ -33,12 +35,14 @@ class AssessmentActivities:
         directory: Directory,
         ledger: Ledger,
         clock: Callable[[], datetime],
+        plan: Plan = QuotaPlan,
     ) -> None:
         self._providers = providers
         self._judge = judge
         self._directory = directory
         self._ledger = ledger
         self._clock = clock
+        self._accounting = Accounting(ledger, plan)
 
     @activity.defn
     async def assess(self, ref: LeaseRef) -> Assessment:
@@ -52,32 +56,39 @@ class AssessmentActivities:
             if owner is None or not owner.active:
                 raise Refused("unknown-person", f"{request.requester} is not an active person of this organisation")
             decision = await asyncio.to_thread(self._decide, lease, quote, owner, now)
-            steps = await self._staff(decision, owner) if decision.outcome is Outcome.REQUIRE else ()
+            if decision.outcome is not Outcome.REQUIRE:
+                return Assessment(quote, decision, (), owner)
+            requester = replace(owner, ids=tuple({*owner.all_ids, *lease.requester_ids}))
+            steps = await approvers.staff(self._directory, decision.steps, request.team, requester, now)
             return Assessment(quote, decision, steps, owner)
 
     @activity.defn
+    async def staff(self, wanted: StaffInput) -> tuple[Step, ...]:
+        """The steps as they are to be asked now. Raises `Refused` ("nobody-can-decide") when nobody is left."""
+        with as_application_errors():
+            requester = Person(wanted.requester_ids[0], wanted.requester_ids)
+            overdue, now = frozenset(wanted.overdue), self._clock()
+            return await approvers.restaff(self._directory, wanted.steps, wanted.team, requester, now, overdue)
+
+    @activity.defn
     async def weigh(self, wanted: MoveEnd) -> Decision:
-        """What the policy says of a lease that ran until `wanted.ends`: its whole length, at the price it has."""
+        """What the policy says of a lease that ran until `wanted.ends`: its whole length, at the price it has.
+
+        Takes what the longer lease needs of budgets; raises `Refused` with the numbers when that does not fit.
+        """
         with as_application_errors():
             lease = await asyncio.to_thread(lease_of, self._ledger, LeaseRef(wanted.lease_id, 0))
             if lease.quote is None or lease.ready_at is None:
                 raise Refused("wrong-state", f"{lease.id} is not in use yet")
             owner = await self._directory.person(lease.owner) or Person(lease.owner, lease.owner_ids, active=False)
             longer = replace(lease.request, until=None, duration=wanted.ends - lease.ready_at)
-            return await asyncio.to_thread(
-                self._decide, replace(lease, request=longer), lease.quote, owner, self._clock()
-            )
+            moved, now = replace(lease, request=longer, ends_at=wanted.ends), self._clock()
+            decision = await asyncio.to_thread(self._decide, moved, lease.quote, owner, now)
+            if decision.outcome is not Outcome.DENY:
+                await asyncio.to_thread(self._accounting.commit, moved, now)
+            return decision
 
     def _decide(self, lease: Lease, quote: Quote, owner: Person, now: datetime) -> Decision:
-        team = self._directory.team(lease.request.team)
-        held = [r for r in self._ledger.held(lease.request.team) if r.lease_id != lease.id]
-        room = headroom(team.quotas if team else (), held, lease.request.team, quote.offer.gpu_model)
-        return self._judge(Case(lease.request, quote, owner, now, room, extensions=lease.extensions))
-
-    async def _staff(self, decision: Decision, owner: Person) -> tuple[approval.Step, ...]:
-        return approval.staff(decision.steps, await self._members(decision.steps), owner)
-
-    async def _members(self, specs: tuple[StepSpec, ...]) -> Callable[[str], tuple[Person, ...]]:
-        refs = {ref for spec in specs for ref in spec.approvers} | {"admins"}
-        found = {ref: await self._directory.members(ref) for ref in refs}
-        return lambda ref: found.get(ref, ())
+        quoted = replace(lease, quote=quote)
+        rooms, budgets = self._accounting.rooms(quoted), self._accounting.budgets(quoted, now)
+        return self._judge(Case(lease.request, quote, owner, now, rooms, budgets, extensions=lease.extensions))

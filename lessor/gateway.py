@@ -9,16 +9,18 @@ from datetime import datetime
 
 import structlog
 
+from lessor import approvers
+from lessor.accounting import Accounting, Plan, Usage
 from lessor.attendance import Attendance
 from lessor.contracts import Act, Answer
-from lessor.domain import approval
 from lessor.domain.absence import Absence
+from lessor.domain.budget import BudgetRoom
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.identity import lease_id
 from lessor.domain.lease import OPEN, Lease, State, describe
 from lessor.domain.lookalike import lookalikes
 from lessor.domain.people import Person
-from lessor.domain.quota import Headroom, headroom
+from lessor.domain.quota import Headroom, QuotaPlan
 from lessor.domain.quote import Quote
 from lessor.domain.request import Limits, Market, Need, Place, Request, validate
 from lessor.engine import Engine, TakenError, UnreachableError
@@ -90,11 +92,12 @@ class Submitted:
 
 @dataclass(frozen=True)
 class Offering:
-    """What the organisation offers, from its configuration; `limits` are a person's, `team_of` their teams."""
+    """What the organisation offers, from its configuration; `limits` are a person's, `plan` everybody's ceilings."""
 
     places: tuple[PlaceChoice, ...]
     models: Callable[[], tuple[ModelChoice, ...]]
     limits: Callable[[Person], Limits]
+    plan: Plan = QuotaPlan
 
 
 class Gateway:
@@ -115,6 +118,7 @@ class Gateway:
         self._providers = providers
         self._offering = offering
         self._clock = clock
+        self._accounting = Accounting(ledger, offering.plan)
         self._attendance = Attendance(directory, ledger, clock)
 
     async def choices(self, person_id: str) -> Choices:
@@ -200,21 +204,38 @@ class Gateway:
         return await self._attendance.back(person_id)
 
     async def eligible(self, lease: Lease) -> tuple[Person, ...]:
-        """Who can decide the current step now: active, distinct people, never the requester."""
-        step = approval.current(lease.steps)
-        if step is None or lease.state is not State.AWAITING_APPROVAL:
+        """Who can decide now: active, distinct people of the steps that wait, and those who stand in for them."""
+        if lease.state is not State.AWAITING_APPROVAL:
             return ()
-        members = {ref: await self._directory.members(ref) for ref in step.approvers}
-        requester = await self._directory.person(lease.owner) or Person(lease.owner, lease.owner_ids)
-        voted = frozenset(i for vote in step.votes for i in (vote.by, *vote.ids))
-        people = approval.eligible(step.approvers, lambda ref: members.get(ref, ()), requester)
-        return tuple(p for p in people if not p.is_same(voted))
+        known = await self._directory.person(lease.owner) or Person(lease.owner)
+        requester = replace(known, ids=(*known.ids, *lease.requester_ids))
+        return await approvers.able(self._directory, lease.steps, requester, self._clock())
 
-    async def headroom(self, team: str, model: str) -> tuple[Headroom, ...]:
-        """The team's quotas that a lease of `model` counts against, with what is used now."""
-        found = self._directory.team(team)
-        held = await asyncio.to_thread(self._ledger.held, team)
-        return headroom(found.quotas if found else (), held, team, model)
+    async def headroom(self, team: str, model: str, project: str = "", person_id: str = "") -> tuple[Headroom, ...]:
+        """The ceilings for GPUs at once that a lease of `model` counts against, with what is used now."""
+        account = self._offering.plan().account(team, project, person_id)
+        return await asyncio.to_thread(self._accounting.headroom, account, model)
+
+    async def budget_rooms(self, request: Request, quote: Quote | None) -> tuple[BudgetRoom, ...]:
+        """The monthly ceilings that a request counts against, with what it would add at this price."""
+        lease = Lease("", request, request.requester, self._clock(), quote=quote)
+        return await asyncio.to_thread(self._accounting.budgets, lease, self._clock())
+
+    async def around(self, lease: Lease, now: datetime) -> tuple[tuple[Headroom, ...], tuple[BudgetRoom, ...]]:
+        """The ceilings that a lease counts against, with what all others have of them, for cards."""
+        return await asyncio.to_thread(self._accounting.around, lease, now)
+
+    async def team_usage(self, team: str) -> Usage:
+        """What a team holds now and takes of this month, with its ceilings. Raises `Refused` ("no-team")."""
+        if self._directory.team(team) is None:
+            raise Refused("no-team", f"there is no team '{team[:40]}'; see yours with `lessor quota`")
+        account = self._offering.plan().account(team, "", "")
+        return await asyncio.to_thread(self._accounting.usage, account, self._clock())
+
+    async def person_usage(self, person: Person) -> Usage:
+        """The same for one person, in whatever team."""
+        account = self._offering.plan().account("", "", person.id)
+        return await asyncio.to_thread(self._accounting.usage, account, self._clock())
 
     async def start_unstarted(self) -> int:
         """Start what was kept while Temporal could not be reached; how many were started."""

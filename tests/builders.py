@@ -20,6 +20,7 @@ from lessor.domain.lease import Change, Event, Lease, State
 from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
+from lessor.domain.quota import Ceiling
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Limits, Market, Need, Place, Request, Workload
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
@@ -46,6 +47,11 @@ HOURLY = usd("98.32")
 
 MORNINGS = Hours("UTC", ((ASKED - timedelta(days=1), 0),), opens=9 * 60, closes=12 * 60)
 """09:00 to 12:00 UTC on every day."""
+
+
+def a_quota(team: str, most: int, model: str = "", **changes: Any) -> Ceiling:
+    """A hard ceiling for GPUs that a team holds at once."""
+    return Ceiling(f"team:{team}", Decimal(most), model=model, **changes)
 
 
 def a_person(id: str = "U0REQUESTER", **changes: Any) -> Person:
@@ -122,8 +128,8 @@ def a_decision(outcome: Outcome = Outcome.REQUIRE, **changes: Any) -> Decision:
     return Decision(outcome, **(fields | changes))
 
 
-def a_step(name: str = "manager", *approvers: str, quorum: int = 1) -> Step:
-    return Step(name, approvers or ("lead:ml",), quorum)
+def a_step(name: str = "manager", *approvers: str, quorum: int = 1, stage: int = 0) -> Step:
+    return Step(name, approvers or ("lead:ml",), quorum, stage=stage)
 
 
 def an_instance(id: str = "i-0aaa", condition: Condition = Condition.RUNNING, **changes: Any) -> Resource:

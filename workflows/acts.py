@@ -7,20 +7,28 @@ from datetime import datetime
 
 from lessor.contracts import Act, Answer, Verb
 from lessor.domain import life, transitions
-from lessor.domain.authority import require_steward
+from lessor.domain.authority import require_member, require_steward
 from lessor.domain.errors import Refused
-from lessor.domain.lease import Change, Lease, State
+from lessor.domain.lease import Change, Lease
 from lessor.domain.people import Person
+from workflows import deciding
 
 
 def transition(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
     """What `act` does to `lease`, with where it came from on record. Raises `Refused` when it is not allowed."""
-    return _told_from(act, _effect(lease, act, person, now))
+    return told_from(act, _effect(lease, act, person, now))
+
+
+def told_from(act: Act, change: Change) -> Change:
+    """`change` with where the act came from in its events."""
+    if not act.via:
+        return change
+    return replace(change, events=tuple(replace(e, data={**e.data, "via": act.via}) for e in change.events))
 
 
 def attempted(lease: Lease, act: Act, refusal: Refused, now: datetime) -> Change:
     """An act that was not allowed, on record with where it came from."""
-    return _told_from(act, transitions.refused_attempt(lease, act.by, act.verb.value, refusal, now))
+    return told_from(act, transitions.refused_attempt(lease, act.by, act.verb.value, refusal, now))
 
 
 def malformed(act: Act) -> str:
@@ -29,18 +37,17 @@ def malformed(act: Act) -> str:
         return "an act needs an id of 1 to 255 characters"
     if not act.by or len(act.by) > 255:
         return "an act needs the id of the person who acts"
-    if act.verb in (Verb.EXTEND, Verb.RESTORE) and act.until is None:
-        return f"to {act.verb.value} a lease, say until when"
     if act.until is not None and act.until.tzinfo is None:
         return "the new end has no time zone: give an instant such as 2026-11-01T05:30:00+00:00"
     if len(act.reason) > 8_000:
         return f"the reason has {len(act.reason):,} characters; at most 8,000 are allowed"
-    return ""
+    return _incomplete(act) or deciding.malformed(act)
 
 
-def accepted(lease: Lease, act: Act, now: datetime) -> Answer:
-    """What the person is told when the act had its effect."""
-    return Answer(True, act.verb.value, _words(lease, act), lease.id, lease.state.value, act.by, now, lease.ends_at)
+def accepted(lease: Lease, act: Act, now: datetime, words: str = "") -> Answer:
+    """What the person is told when the act had its effect; in `words`, where the verb alone does not say them."""
+    told = f"{lease.id}: {words}" if words else _words(lease, act)
+    return Answer(True, act.verb.value, told, lease.id, lease.state.value, act.by, now, lease.ends_at)
 
 
 def refused(lease: Lease, act: Act, refusal: Refused, now: datetime) -> Answer:
@@ -50,30 +57,28 @@ def refused(lease: Lease, act: Act, refusal: Refused, now: datetime) -> Answer:
     return Answer(False, refusal.code, str(refusal), lease.id, lease.state.value, by, at, lease.ends_at)
 
 
-def _told_from(act: Act, change: Change) -> Change:
-    if not act.via:
-        return change
-    return replace(change, events=tuple(replace(e, data={**e.data, "via": act.via}) for e in change.events))
-
-
 def _effect(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
-    if act.verb is Verb.APPROVE:
-        return transitions.approve(lease, person, now, act.reason)
-    if act.verb is Verb.DENY:
-        return transitions.deny(lease, person, act.reason, now)
-    if act.verb is Verb.WITHDRAW:
-        return transitions.withdraw(lease, person.id if person.is_same(lease.requester_ids) else act.by, now)
+    if act.verb in deciding.VERBS:
+        return deciding.change(lease, act, person, now)
     require_steward(lease, person)
+    if act.verb in (Verb.EXTEND, Verb.RESTORE):
+        require_member(lease, person)
     return _steward(lease, act, person, now)
 
 
+def _incomplete(act: Act) -> str:
+    """What the verb needs and the act does not say."""
+    if act.verb in (Verb.EXTEND, Verb.RESTORE) and act.until is None:
+        return f"to {act.verb.value} a lease, say until when"
+    if act.verb in (Verb.TRANSFER, Verb.SHARE, Verb.UNSHARE) and not 0 < len(act.to) <= 255:
+        return f"to {act.verb.value} a lease, say with whom"
+    return ""
+
+
 def _words(lease: Lease, act: Act) -> str:
-    if act.verb is Verb.APPROVE and lease.state is State.AWAITING_APPROVAL:
-        return f"{lease.id}: your approval is recorded; more are needed"
+    if act.verb in deciding.VERBS:
+        return f"{lease.id}: {deciding.words(lease, act)}"
     words = {
-        Verb.APPROVE: "approved",
-        Verb.DENY: "denied",
-        Verb.WITHDRAW: "withdrawn" if lease.final else "is being withdrawn; what exists of it is taken down first",
         Verb.EXTEND: "extended",
         Verb.RELEASE: "released; it is stopped now and deleted after the grace period",
         Verb.KEEP: "kept until its end",

@@ -14,7 +14,9 @@ with workflow.unsafe.imports_passed_through():
     from activities.sweep import SweepActivities
     from lessor import contracts, retries
     from lessor.contracts import (
+        Alarm,
         Assessment,
+        Counted,
         Delivery,
         LeaseRef,
         MoveEnd,
@@ -23,20 +25,22 @@ with workflow.unsafe.imports_passed_through():
         PlaceReport,
         RecordInput,
         RunsReport,
+        StaffInput,
         SweepPlace,
         SweepRuns,
     )
+    from lessor.domain.approval import Step
     from lessor.domain.lease import Event, Lease
     from lessor.domain.people import Person
     from lessor.domain.policy import Decision
     from lessor.domain.provisioning import Provisioned
-    from lessor.domain.quota import Reservation
     from lessor.domain.request import Place
     from lessor.domain.resource import Sighting
 
 LEDGER_TIMEOUT = timedelta(seconds=10)
 HEARTBEAT = timedelta(minutes=2)
 SWEEP_LIMIT = timedelta(minutes=10)
+STAFF_LIMIT = timedelta(minutes=10)
 
 _PROVIDER_QUEUES = {"aws": contracts.QUEUE_AWS}
 
@@ -46,22 +50,26 @@ def queue_of(provider: str) -> str:
     return _PROVIDER_QUEUES.get(provider, contracts.TASK_QUEUE)
 
 
-async def record(lease: Lease, events: tuple[Event, ...]) -> None:
-    """Local, since the ledger is near and quick; retried until it is stored."""
-    await workflow.execute_local_activity_method(
+async def record(lease: Lease, events: tuple[Event, ...]) -> tuple[PageInput, ...]:
+    """Local, since the ledger is near and quick; retried until it is stored. Returns whom to tell of budgets."""
+    told = await workflow.execute_local_activity_method(
         RecordActivities.record,
         RecordInput(lease, events),
         start_to_close_timeout=LEDGER_TIMEOUT,
         retry_policy=retries.RETRY_FAST,
         summary=", ".join(e.type for e in events)[:100] or "look",
     )
+    return told or ()
 
 
 async def reserve(lease: Lease) -> None:
-    """Take the GPUs from the team's quota. Raises `ActivityError` with a `Refused` cause when they do not fit."""
+    """Take the GPUs and what they cost from quotas and budgets; for another owner or team, move what the lease has.
+
+    Raises `FailureError` with a `Refused` cause when it does not fit.
+    """
     await workflow.execute_local_activity_method(
         RecordActivities.reserve,
-        Reservation(lease.id, lease.request.team, lease.model, lease.gpus),
+        Counted(lease, workflow.now()),
         start_to_close_timeout=LEDGER_TIMEOUT,
         retry_policy=retries.RETRY_FAST,
         summary=f"reserve {lease.gpus} GPUs for {lease.request.team}"[:100],
@@ -108,6 +116,19 @@ async def assess(lease: Lease) -> Assessment:
         schedule_to_close_timeout=lease.terms.lapse_after,
         retry_policy=retries.RETRY_PROVIDER,
         summary="price and policy",
+    )
+
+
+async def staff(lease: Lease, steps: tuple[Step, ...], overdue: frozenset[int] = frozenset()) -> tuple[Step, ...]:
+    """Who decides `steps`, looked up anew. Raises `ActivityError` with a `Refused` cause when nobody is left."""
+    ids = tuple(dict.fromkeys((lease.owner, *sorted(lease.requester_ids))))
+    return await workflow.execute_activity_method(
+        AssessmentActivities.staff,
+        StaffInput(lease.request.team, ids, steps, tuple(sorted(overdue))),
+        start_to_close_timeout=timedelta(seconds=60),
+        schedule_to_close_timeout=STAFF_LIMIT,
+        retry_policy=retries.RETRY_PROVIDER,
+        summary="who decides",
     )
 
 
@@ -206,10 +227,10 @@ async def page(wanted: PageInput) -> Delivery:
         wanted,
         task_queue=contracts.QUEUE_SLACK,
         start_to_close_timeout=timedelta(minutes=2),
-        schedule_to_close_timeout=SWEEP_LIMIT,
+        schedule_to_close_timeout=None if wanted.alarm is Alarm.BUDGET else SWEEP_LIMIT,
         heartbeat_timeout=HEARTBEAT,
         retry_policy=retries.RETRY_MESSAGE,
-        summary=f"page administrators: {wanted.alarm.value}",
+        summary=f"tell people: {wanted.alarm.value}, {wanted.subject}"[:150],
     )
 
 

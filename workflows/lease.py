@@ -5,7 +5,7 @@ import asyncio
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError, FailureError
 
-from workflows import calls
+from workflows import calls, owning
 from workflows.book import Book, Courier
 from workflows.life import Life
 from workflows.updates import ActUpdates
@@ -14,8 +14,8 @@ with workflow.unsafe.imports_passed_through():
     from datetime import datetime
 
     from lessor import contracts, retries
-    from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, Observed, Verb
-    from lessor.domain import life, transitions
+    from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, Observed, OwnerLeft, Verb
+    from lessor.domain import life, offboarding, transitions
     from lessor.domain.authority import require_covered
     from lessor.domain.errors import Refused
     from lessor.domain.lease import Change, Lease, State
@@ -42,7 +42,7 @@ class LeaseWorkflow(ActUpdates):
         self._book.on_events(self._courier.tell)
         if start.lease is not None and start.resumed:
             self._book.apply(life.resumed(start.lease, start.resumed, workflow.now()))
-        self._life = Life(self._book, self._courier)
+        self._life = Life(self._book, self._courier, self._act)
 
     @workflow.run
     async def run(self, start: LeaseInput) -> LeaseOutcome:
@@ -86,6 +86,13 @@ class LeaseWorkflow(ActUpdates):
         """People have changed: those who are asked on this lease are looked up anew."""
         self._life.restaff = True
 
+    @workflow.signal(name=contracts.SIGNAL_OWNER_LEFT)
+    def owner_left(self, told: OwnerLeft) -> None:
+        """The owner's account does not work any more."""
+        left = offboarding.owner_left(self._book.lease, told.owner, told.circles, workflow.now(), held=told.held)
+        if left.events:
+            self._book.apply(left)
+
     async def _live(self) -> None:
         try:
             await self._book.flush()
@@ -110,8 +117,11 @@ class LeaseWorkflow(ActUpdates):
         """The act's effect, or the refusal, both on record."""
         now = workflow.now()
         try:
+            if owning.concerns(self._book.lease, act):
+                return await self._moved(act, person)
+            before = self._book.lease.state
             change = transition(self._book.lease, act, person, now)
-            if change.lease.state is State.APPROVED:
+            if before is State.AWAITING_APPROVAL and change.lease.state is State.APPROVED:
                 change = await self._reserved(act, person)
             elif act.until is not None:
                 change = await self._weighed(act, act.until, person)
@@ -120,6 +130,11 @@ class LeaseWorkflow(ActUpdates):
             return refused(self._book.lease, act, refusal, now)
         self._book.apply(change)
         return accepted(self._book.lease, act, now)
+
+    async def _moved(self, act: Act, person: Person) -> Answer:
+        """An act that changes whose the lease is."""
+        self._book.apply(await owning.change(self._book, act, person))
+        return accepted(self._book.lease, act, workflow.now(), owning.words(self._book.lease, act))
 
     async def _reserved(self, act: Act, person: Person) -> Change:
         """The approval once the team's quota is taken; judged again after the wait, since time has passed."""

@@ -5,30 +5,17 @@ from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.workflow import ActivityHandle
 
 from workflows import calls
-from workflows.book import Book, Courier
-from workflows.rhythm import Rhythm
+from workflows.using import Using
 
 with workflow.unsafe.imports_passed_through():
-    from datetime import timedelta
-
-    from lessor.domain import life, transitions
-    from lessor.domain.deadlines import Deadline, Due
+    from lessor.domain import life
     from lessor.domain.lease import State
     from lessor.domain.provisioning import Provisioned
     from lessor.domain.resource import Sighting
     from lessor.retries import ErrorType
 
-WARNING_RETRY = timedelta(minutes=1)
-QUOTE_HOLDS = timedelta(minutes=15)
-"""A quote older than this is read again before anything is created."""
-
-
-class Life(Rhythm):
+class Life(Using):
     """Leads a lease from request to closed. `run` returns when the lease is final or the run should be renewed."""
-
-    def __init__(self, book: Book, courier: Courier) -> None:
-        super().__init__(book)
-        self._courier = courier
 
     async def run(self) -> None:
         while not self.lease.final:
@@ -44,10 +31,11 @@ class Life(Rhythm):
         phases = {
             State.REQUESTED: self._assess,
             State.AWAITING_APPROVAL: self._await_decision,
-            State.APPROVED: self._provision,
+            State.APPROVED: self._begin,
             State.WAITING_FOR_CAPACITY: self._await_capacity,
             State.PROVISIONING: self._restart,
-            State.ACTIVE: self._active,
+            State.ACTIVE: self._in_use,
+            State.SUSPENDED: self._in_use,
             State.ENDING: self._end,
             State.STOPPED: self._grace,
             State.DELETING: self._take_down,
@@ -56,39 +44,22 @@ class Life(Rhythm):
         await phases[self.lease.state]()
         await self._book.flush()
 
-    async def _assess(self) -> None:
-        try:
-            found = await calls.assess(self.lease)
-        except FailureError as error:
-            if self.lease.state is State.REQUESTED:
-                why = f"the request could not be judged, nothing was created: {calls.reason(error)}"
-                self._book.apply(transitions.deny_by_policy(self.lease, why, workflow.now()))
+    async def _begin(self) -> None:
+        """At once, or when the time has come that it was reserved for."""
+        if self.lease.request.start and not (await self._sleep() and self.lease.state is State.APPROVED):
             return
-        if self.lease.state is not State.REQUESTED:
-            return
-        change = transitions.assess(self.lease, found.quote, found.decision, found.steps, found.owner, workflow.now())
-        self._book.apply(change)
-        if change.lease.state is State.APPROVED:
-            await self._reserve_or_deny()
-
-    async def _reserve_or_deny(self) -> None:
-        try:
-            await calls.reserve(self.lease)
-        except FailureError as error:
-            if self.lease.state is State.APPROVED:
-                self._book.apply(transitions.deny_by_policy(self.lease, calls.reason(error), workflow.now()))
-
-    async def _await_decision(self) -> None:
-        due = await self._sleep()
-        if due and self.lease.state is State.AWAITING_APPROVAL:
-            self._book.apply(transitions.lapse(self.lease, workflow.now()))
+        late = life.too_late(self.lease, workflow.now())
+        if late:
+            self._book.apply(life.fail(self.lease, late, workflow.now()))
+        else:
+            await self._provision()
 
     async def _await_capacity(self) -> None:
         if await self._sleep() and self.lease.state is State.WAITING_FOR_CAPACITY:
             await self._provision()
 
     async def _provision(self) -> None:
-        if await self._price_rose():
+        if await self._outdated():
             return
         self._book.apply(life.start_provisioning(self.lease, workflow.now()))
         await self._book.flush()
@@ -103,27 +74,6 @@ class Life(Rhythm):
             self._provisioning_failed(error)
             return
         self._ready(made)
-
-    async def _price_rose(self) -> bool:
-        """Whether an approval that has waited no longer stands, since the price has risen too far (case F42)."""
-        quote = self.lease.quote
-        if self.lease.state is not State.APPROVED or quote is None or workflow.now() - quote.at < QUOTE_HOLDS:
-            return False
-        try:
-            found = await calls.assess(self.lease)
-        except FailureError as error:
-            workflow.logger.warning("the price of %s could not be read again: %s", self.lease.id, calls.reason(error))
-            return False
-        if self._book.lease.state is not State.APPROVED:
-            return True
-        if not found.steps:
-            return False
-        change = transitions.requote(self.lease, found.quote, found.steps, workflow.now())
-        self._book.apply(change)
-        rose = change.lease.state is State.AWAITING_APPROVAL
-        if rose:
-            await calls.give_back(self.lease)
-        return rose
 
     def _taken_back(self) -> bool:
         return self.cancelled or self.lease.state is not State.PROVISIONING
@@ -175,38 +125,6 @@ class Life(Rhythm):
         if self.lease.state is State.PROVISIONING:
             self._book.apply(life.restored(self.lease, started_at, workflow.now()))
 
-    async def _active(self) -> None:
-        if self._reported():
-            await self._check_observed()
-            return
-        self._keep_end_on_resources()
-        due = await self._sleep()
-        if self.lease.state is not State.ACTIVE:
-            return
-        if due and due.due is Due.WARN:
-            await self._warn(due)
-        elif due and due.due is Due.END:
-            self._book.apply(life.end(self.lease, workflow.now()))
-
-    async def _warn(self, due: Deadline) -> None:
-        ends_at = self.lease.ends_at
-        delivery = await self._courier.warn(due.before)
-        if self.lease.state is not State.ACTIVE or self.lease.ends_at != ends_at:
-            return
-        now = workflow.now()
-        if delivery.delivered:
-            self._book.apply(life.warned(self.lease, due.before, delivery.via, now))
-        else:
-            retry_at = now + min(WARNING_RETRY, self.lease.terms.notice)
-            self._book.apply(life.warning_undelivered(self.lease, delivery.problem, retry_at, now))
-
-    async def _check_observed(self) -> None:
-        """Something was reported gone or stopped: look again before believing it (law 2)."""
-        report = self.observed.pop(0)
-        sighting = await self._look_or_unknown()
-        now = workflow.now()
-        self._book.apply(life.observed(self.lease, sighting, report.reason or report.condition, report.at, now))
-
     async def _end(self) -> None:
         if not self.lease.stoppable:
             self._book.apply(life.start_deleting(self.lease, workflow.now()))
@@ -230,12 +148,6 @@ class Life(Rhythm):
         self._book.apply(life.stop_failed(self.lease, problem, workflow.now()))
         await self._book.flush()
         await self._pause(self.lease.terms.blocked_retry, "tries to stop it again")
-
-    async def _look_or_unknown(self) -> Sighting:
-        try:
-            return await calls.look(self.lease)
-        except FailureError as error:
-            return Sighting((), workflow.now(), complete=False, problem=calls.reason(error))
 
     async def _grace(self) -> None:
         due = await self._sleep()

@@ -1,20 +1,22 @@
 """When a lease's workflow sleeps, what wakes it, and when it continues as new."""
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any
 
 from temporalio import workflow
 from temporalio.exceptions import FailureError, is_cancelled_exception
 
-from workflows import calls
+from workflows import calls, people_calls
 from workflows.book import Book
 
 with workflow.unsafe.imports_passed_through():
     from datetime import datetime, timedelta
 
     from lessor.contracts import Observed
-    from lessor.domain import deadlines, life
-    from lessor.domain.deadlines import Deadline
-    from lessor.domain.lease import Lease, State
+    from lessor.domain import deadlines, life, offboarding, ownership
+    from lessor.domain.deadlines import Deadline, Due
+    from lessor.domain.lease import IN_USE, Lease, State
 
 HISTORY_LIMIT = 8_000
 ACTS_LIMIT = 1_500
@@ -31,7 +33,8 @@ class Rhythm:
         self.acts = 0
         self._book = book
         self._chores: set[asyncio.Task[None]] = set()
-        self._end_on_resources = book.lease.ends_at
+        self._end_on_resources = book.lease.runs_until
+        self._owner_on_resources = ownership.holder(book.lease)
 
     @property
     def lease(self) -> Lease:
@@ -39,10 +42,11 @@ class Rhythm:
 
     async def _sleep(self) -> Deadline | None:
         """Sleep until the next deadline; returns it when it is due, `None` when something else happened first."""
+        self._keep_owner_on_resources()
         deadline = deadlines.next_deadline(self.lease, workflow.now())
         wait = deadline.at - workflow.now() if deadline else None
         if wait is not None and wait <= timedelta():
-            return deadline
+            return self._or_offer_ended(deadline)
         changes = self._book.changes
         try:
             await workflow.wait_condition(
@@ -51,7 +55,14 @@ class Rhythm:
                 timeout_summary=deadline.summary[:200] if deadline else None,
             )
         except TimeoutError:
-            return deadline
+            return self._or_offer_ended(deadline)
+        return None
+
+    def _or_offer_ended(self, due: Deadline | None) -> Deadline | None:
+        """An offer that ends concerns no phase: it is dealt with here, and the phase looks again."""
+        if due is None or due.due is not Due.OFFER:
+            return due
+        self._book.apply(offboarding.offer_ended(self.lease, workflow.now()))
         return None
 
     async def _pause(self, length: timedelta, why: str) -> None:
@@ -64,18 +75,22 @@ class Rhythm:
             return
 
     def _disturbed(self) -> bool:
-        return self.cancelled or self._reported() or self._renewal_due()
+        return self.cancelled or self._reported() or self._renewal_due() or self._people_changed()
+
+    def _people_changed(self) -> bool:
+        return self.restaff and (self.lease.state is State.AWAITING_APPROVAL or self.lease.wish is not None)
 
     def _reported(self) -> bool:
         """Whether something was seen of a lease in use; what was seen of any other is what we did ourselves."""
-        return self.lease.state is State.ACTIVE and bool(self.observed)
+        return self.lease.state in IN_USE and bool(self.observed)
 
     def _renewal_due(self) -> bool:
         """Time to continue as new, and nothing is under way that the next run could misread."""
         quiet = self.lease.state in (
             State.AWAITING_APPROVAL,
+            State.APPROVED,
             State.WAITING_FOR_CAPACITY,
-            State.ACTIVE,
+            *IN_USE,
             State.STOPPED,
             State.BLOCKED,
         )
@@ -89,12 +104,31 @@ class Rhythm:
 
     def _keep_end_on_resources(self) -> None:
         """Write a moved end on the resources beside everything else: it is retried until it holds (law 10)."""
-        ends_at = self.lease.ends_at
+        ends_at = self.lease.runs_until
         if ends_at is not None and ends_at != self._end_on_resources:
             self._end_on_resources = ends_at
-            chore = asyncio.create_task(self._set_end(ends_at))
-            self._chores.add(chore)
-            chore.add_done_callback(self._chores.discard)
+            self._beside(self._set_end(ends_at))
+
+    def _keep_owner_on_resources(self) -> None:
+        """Write a new owner or payer on the resources, beside everything else as well."""
+        holder = ownership.holder(self.lease)
+        if holder != self._owner_on_resources:
+            self._owner_on_resources = holder
+            if self.lease.resources:
+                self._beside(self._set_owner())
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+        chore = asyncio.create_task(work)
+        self._chores.add(chore)
+        chore.add_done_callback(self._chores.discard)
+
+    async def _set_owner(self) -> None:
+        try:
+            await people_calls.set_owner(self.lease)
+        except FailureError as error:
+            if not is_cancelled_exception(error):
+                self._book.apply(ownership.owner_unwritten(self.lease, calls.reason(error), workflow.now()))
+                await self._book.flush()
 
     async def _set_end(self, ends_at: datetime) -> None:
         try:

@@ -14,12 +14,14 @@ from temporalio.worker.workflow_sandbox import SandboxRestrictions
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
+from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sizes import SizeLimit
 from activities.sweep import SweepActivities
 from lessor import contracts
 from workflows.lease import LeaseWorkflow
+from workflows.people import PeopleSweepWorkflow
 from workflows.runner import ContextFreeRunner
 from workflows.sweep import SweepWorkflow
 
@@ -42,7 +44,12 @@ PASSED_THROUGH = (
         "workflows.details",
         "workflows.life",
         "workflows.notices",
+        "workflows.owning",
+        "workflows.people_calls",
         "workflows.rhythm",
+        "workflows.using",
+        "workflows.lasting",
+        "workflows.extending",
     ),
 )
 """Modules that the sandbox shares between workflows instead of loading them for each; ours hold no state.
@@ -51,7 +58,7 @@ A lease's own modules are among them, since each cached lease would hold some 10
 workflow itself is not.
 """
 
-WORKFLOWS = (LeaseWorkflow, SweepWorkflow)
+WORKFLOWS = (LeaseWorkflow, SweepWorkflow, PeopleSweepWorkflow)
 """All of ours; replays of stored histories use the same, in the same sandbox."""
 
 
@@ -64,6 +71,7 @@ class Activities:
     provisioning: ProvisioningActivities
     messages: MessageActivities
     sweep: SweepActivities
+    people: PeopleActivities
 
 
 def build_workers(
@@ -115,7 +123,10 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
             record.give_back,
             record.identify,
             found.assessment.weigh,
+            found.assessment.staff,
             sweep.resume_lost,
+            found.people.payer,
+            found.people.sweep_people,
         ],
         "aws": [
             found.assessment.assess,
@@ -125,6 +136,7 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
             work.take_down,
             work.look,
             work.set_end,
+            work.set_owner,
             sweep.read_place,
             sweep.attribute,
         ],

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from lessor.domain import suspension
+from lessor.domain import asking, suspension
+from lessor.domain.approval import waiting
+from lessor.domain.asking import Call, next_call
 from lessor.domain.lease import Lease, State
+from lessor.domain.ownership import MOVABLE
+from lessor.domain.questions import waits_for_requester
 from lessor.domain.request import spell
 from lessor.domain.worktime import is_open, last_open
 
@@ -19,6 +23,9 @@ URGENT = timedelta(hours=2)
 class Due(StrEnum):
     """What a deadline asks for."""
 
+    ASK = "ask"
+    REMIND = "remind"
+    ESCALATE = "escalate"
     LAPSE = "lapse"
     START = "start"
     RETRY_CAPACITY = "retry-capacity"
@@ -30,6 +37,7 @@ class Due(StrEnum):
     RESUME = "resume"
     DELETE = "delete"
     VERIFY = "verify"
+    OFFER = "offer"
 
 
 @dataclass(frozen=True)
@@ -44,10 +52,13 @@ class Deadline:
     def summary(self) -> str:
         """What the timer in the Temporal UI says."""
         what = {
+            Due.ASK: "asks who decides next",
+            Due.REMIND: "reminds those who decide",
+            Due.ESCALATE: "asks the next level as well",
             Due.LAPSE: "lapses unless somebody decides",
             Due.START: "begins what was reserved",
             Due.RETRY_CAPACITY: "tries again to find capacity",
-            Due.WISH: "the wish for a later end lapses unless somebody decides",
+            Due.WISH: "reminds of the wish for a later end, or lets it lapse",
             Due.WARN: f"warns the owner, {spell(self.before)} before the end",
             Due.END: "ends the lease",
             Due.SUSPEND_WARN: "announces that it is stopped outside its working hours",
@@ -55,6 +66,7 @@ class Deadline:
             Due.RESUME: "starts it again for its working hours",
             Due.DELETE: "deletes after grace",
             Due.VERIFY: "looks again that nothing is left",
+            Due.OFFER: "ends the offer to take it over",
         }
         return f"{what[self.due]} at {self.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
@@ -62,7 +74,15 @@ class Deadline:
 def next_deadline(lease: Lease, now: datetime) -> Deadline | None:
     """The next thing that time alone brings; `None` while only people or activities move the lease."""
     waits = _WAITS.get(lease.state)
-    return waits(lease, now) if waits else None
+    found = (waits(lease, now) if waits else None, _offer(lease))
+    return min((one for one in found if one), key=lambda one: one.at, default=None)
+
+
+def _offer(lease: Lease) -> Deadline | None:
+    """When the offer to take the lease over ends, while it can still be taken."""
+    if lease.transfer is None or lease.transfer.expires is None or lease.state not in MOVABLE:
+        return None
+    return Deadline(Due.OFFER, lease.transfer.expires)
 
 
 def warning_distances(lease: Lease) -> tuple[timedelta, ...]:
@@ -97,7 +117,7 @@ def ends_no_earlier_than(lease: Lease) -> datetime | None:
 def _in_use(lease: Lease, now: datetime) -> Deadline | None:
     """The first of what its end, a wish for a later one and its working hours bring."""
     end = _end(lease, now)
-    found = [wish_lapses(lease), end, *_rest(lease, now, ends_no_earlier_than(lease) or lease.runs_until)]
+    found = [_wish(lease), end, *_rest(lease, now, ends_no_earlier_than(lease) or lease.runs_until)]
     return min((one for one in found if one), key=lambda one: one.at, default=None)
 
 
@@ -111,12 +131,21 @@ def _end(lease: Lease, now: datetime) -> Deadline | None:
     return Deadline(Due.END, end) if end else None
 
 
-def wish_lapses(lease: Lease) -> Deadline | None:
+def wish_lapses(lease: Lease) -> datetime | None:
     """When an undecided wish for a later end lapses: with the time of those who decide, or with the end put off."""
     if lease.wish is None or lease.runs_until is None:
         return None
-    ends = [step.lapses_at for step in lease.wish.steps if step.lapses_at and not step.done]
-    return Deadline(Due.WISH, min([*ends, max(lease.runs_until, lease.wish.at)]))
+    ends = [step.lapses_at for step in waiting(lease.wish.steps) if step.lapses_at]
+    return min([*ends, max(lease.runs_until, lease.wish.at)])
+
+
+def _wish(lease: Lease) -> Deadline | None:
+    """What a wish calls for next: a reminder, the next level, or that it lapses."""
+    lapses_at = wish_lapses(lease)
+    if lapses_at is None or lease.wish is None:
+        return None
+    call = next_call(lease.wish.steps)
+    return Deadline(Due.WISH, min(lapses_at, call[1]) if call else lapses_at)
 
 
 def _rest(lease: Lease, now: datetime, ends_at: datetime | None) -> list[Deadline]:
@@ -165,7 +194,11 @@ def _warns_at(lease: Lease, ends_at: datetime, before: timedelta) -> datetime:
 
 
 def _decision(lease: Lease, now: datetime) -> Deadline:
-    return Deadline(Due.LAPSE, lease.lapses_at)
+    """What the steps call for, and the lapse. While the requester has to answer first nobody is reminded."""
+    call = asking.next_call(lease.steps, paused=waits_for_requester(lease))
+    if call is None or call[0] is Call.LAPSE or lease.lapses_at <= call[1]:
+        return Deadline(Due.LAPSE, lease.lapses_at)
+    return Deadline(Due(call[0].value), call[1])
 
 
 def _start(lease: Lease, now: datetime) -> Deadline | None:

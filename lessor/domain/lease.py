@@ -48,7 +48,8 @@ FINAL = frozenset({State.DENIED, State.WITHDRAWN, State.LAPSED, State.FAILED, St
 OPEN = frozenset(State) - FINAL
 
 NOTHING_YET = frozenset({State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVED})
-"""States before anything was tried: from these a lease may become final without a look."""
+"""States before anything is tried. A request that was changed while it waited for capacity is in them again: see
+`Lease.untouched`."""
 
 IN_USE = (State.ACTIVE, State.SUSPENDED)
 """States in which the owner has it, whether it runs or rests outside its working hours."""
@@ -187,6 +188,11 @@ class Lease:
         """All ids of the owner and the co-owners: whose it is now, whoever asked for it."""
         shared = (i for one in self.co_owners for i in (one.id, *one.ids))
         return frozenset(i for i in (self.owner, *self.owner_ids, *shared) if i)
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing was ever tried, so that it may become final without a look (law 12)."""
+        return self.state in NOTHING_YET and self.capacity is None
 
     @property
     def requester_ids(self) -> frozenset[str]:

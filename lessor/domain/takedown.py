@@ -9,7 +9,6 @@ from lessor.domain import billing
 from lessor.domain.errors import Refused, instant
 from lessor.domain.lease import (
     IN_USE,
-    NOTHING_YET,
     OPEN,
     TERMINATED,
     Change,
@@ -96,7 +95,7 @@ def cancel(lease: Lease, by: str, now: datetime, reason: str = "") -> Change:
     require_state(lease, *(s for s in State if s in OPEN))
     event = Event("cancelled", now, by, {"reason": reason, "state": lease.state.value})
     why = f"cancelled by {by}" + (f": {reason}" if reason else "")
-    if lease.state in NOTHING_YET:
+    if lease.untouched:
         decided = {"decided_by": by, "decided_at": now, "decided_reason": why}
         fields = {"ending_reason": why, "cancelled_by": by, "closed_at": now, **decided}
         return changed(lease, event, state=State.WITHDRAWN, **fields)
@@ -116,7 +115,7 @@ def resumed(lease: Lease, why: str, now: datetime) -> Change:
         return deleting(lease, found, now, outcome=lease.state, closed_at=None, proof="")
     reason = f"{TERMINATED}: {why}"
     event = Event("terminated", now, "lessor", {"why": why, "state": lease.state.value})
-    if lease.state in NOTHING_YET:
+    if lease.untouched:
         return changed(lease, event, state=State.CLOSED, ending_reason=reason, closed_at=now)
     outcome = lease.outcome if lease.state in (State.DELETING, State.BLOCKED) else State.CLOSED
     return deleting(lease, event, now, ending_reason=reason, outcome=outcome)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from decimal import Decimal
 
-from lessor.domain import approval
+from lessor.domain import approval, asking, requoting
 from lessor.domain.errors import Refused
 from lessor.domain.lease import NOTHING_YET, Change, Event, Lease, Refusal, State, changed, minute, require_state
+from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome
 from lessor.domain.quote import Quote
 from lessor.domain.request import Request, spell
+from lessor.domain.stepup import require_typed
 from lessor.domain.takedown import deleting
 from lessor.domain.terms import Terms
 
@@ -50,12 +51,25 @@ def assess(
     data |= {"price_list": quote.price_list}
     assessed = Event("assessed", now, "policy", data)
     if decision.outcome is Outcome.DENY:
-        change = changed(lease, assessed, **common)
+        change = changed(lease, assessed, counter=None, **common)
         return _then(change, deny_by_policy(change.lease, reasons, now))
     if decision.outcome is Outcome.APPROVE:
-        change = changed(lease, assessed, **common)
+        change = changed(lease, assessed, counter=None, **common)
         return _then(change, _approved(change.lease, "policy", reasons, now))
-    return changed(lease, assessed, state=State.AWAITING_APPROVAL, steps=steps, asked_at=now, **common)
+    change = changed(lease, assessed, state=State.AWAITING_APPROVAL, steps=steps, asked_at=now, counter=None, **common)
+    return _then(change, asking_about(change.lease, steps, now))
+
+
+def asking_about(lease: Lease, found: tuple[approval.Step, ...], now: datetime) -> Change:
+    """Those whose turn it is are asked, reminded, or the next level is asked as well: `found` is who decides now.
+
+    `found` are the steps of the lease, staffed anew. Raises `Refused` ("wrong-state").
+    """
+    require_state(lease, State.AWAITING_APPROVAL)
+    steps = asking.staffed(lease.steps, found, lease.terms, now)
+    told = asking.told(lease.steps, steps)
+    events = tuple(Event(one.type, now, "lessor", one.data) for one in told)
+    return Change(replace(lease, steps=steps, revision=lease.revision + len(events)), events)
 
 
 def deny_by_policy(lease: Lease, reason: str, now: datetime) -> Change:
@@ -64,11 +78,11 @@ def deny_by_policy(lease: Lease, reason: str, now: datetime) -> Change:
     return _denied(lease, "policy", reason, now)
 
 
-def approve(lease: Lease, person: Person, now: datetime, note: str = "") -> Change:
-    """One approval. The lease is approved when the last step has its quorum.
+def approve(lease: Lease, person: Person, now: datetime, note: str = "", typed: str = "") -> Change:
+    """One approval. The lease is approved when the last step has its quorum. `typed` is its id, where that is needed.
 
     Raises `Refused`: already-decided (names who and when), own-request, not-approver, already-voted, inactive,
-    wrong-state, end-passed.
+    wrong-state, end-passed, needs-confirmation.
     """
     _refuse_if_decided(lease)
     require_state(lease, State.AWAITING_APPROVAL)
@@ -77,10 +91,12 @@ def approve(lease: Lease, person: Person, now: datetime, note: str = "") -> Chan
         raise Refused(
             "end-passed", f"the end asked for, {minute(lease.request.until)}, has passed; ask for a new lease"
         )
-    steps = approval.vote(lease.steps, step, person, now, note)
-    voted = Event("approval-given", now, person.id, {"step": step.name, "note": note})
-    change = changed(lease, voted, steps=steps)
-    if approval.current(steps) is not None:
+    require_typed(lease, total_cost(lease, now), typed)
+    steps = approval.vote(lease.steps, step, person, now, note, lease.requester_ids)
+    lender = approval.stands_in_for(step, person, lease.requester_ids)
+    data = {"step": step.name, "note": note} | ({"for": lender.id} if lender else {})
+    change = changed(lease, Event("approval-given", now, person.id, data), steps=steps)
+    if approval.waiting(steps):
         return change
     return _then(change, _approved(change.lease, person.id, note, now))
 
@@ -115,7 +131,7 @@ def withdraw(lease: Lease, by: str, now: datetime) -> Change:
         "decided_reason": "withdrawn",
         "ending_reason": f"withdrawn by {by}",
     }
-    if lease.state in NOTHING_YET:
+    if lease.untouched:
         return changed(lease, Event("withdrawn", now, by, {}), state=State.WITHDRAWN, closed_at=now, **decided)
     return deleting(lease, Event("withdraw-asked", now, by, {}), now, outcome=State.WITHDRAWN, **decided)
 
@@ -126,27 +142,35 @@ def lapse(lease: Lease, now: datetime) -> Change:
     if now < lease.lapses_at:
         raise Refused("not-due", f"{lease.id} can be decided until {minute(lease.lapses_at)}")
     lapsed = Event("lapsed", now, "lessor", {"deadline": lease.lapses_at.isoformat()})
-    return changed(lease, lapsed, state=State.LAPSED, closed_at=now)
+    return _over(lease, lapsed, State.LAPSED, now, ending_reason="nobody decided in time")
 
 
-def requote(
-    lease: Lease, quote: Quote, steps: tuple[approval.Step, ...], now: datetime, tolerance: Decimal = Decimal("0.10")
-) -> Change:
-    """The price just before provisioning: the request goes back to people when it has risen by more than `tolerance`.
+def requote(lease: Lease, quote: Quote, decision: Decision, steps: tuple[approval.Step, ...], now: datetime) -> Change:
+    """Price and policy just before provisioning: back to people where they are not what was approved (case F42).
 
-    `steps` are those who decide again. A price that was known and is not any more is a rise as well (law 1); a price
-    that was approved as unknown stays approved. Otherwise nothing changes: what was approved stays on record.
+    `decision` and `steps` are what holds now. What the policy denies now is denied; what it leaves to people goes back
+    to them if the price rose, or a fact that its rules read changed, by more than the terms allow, or if it asks for
+    more than before. Otherwise nothing changes: what was approved stays on record.
     """
     require_state(lease, State.APPROVED)
-    before = lease.quote.judged_hourly if lease.quote else None
-    after = quote.judged_hourly
-    if before is None or (after is not None and after <= before * (1 + tolerance)):
+    if decision.outcome is Outcome.DENY:
+        reasons = "; ".join(f"{r.rule}: {r.text}" for r in decision.reasons)
+        why = f"it was approved, but the policy does not allow it any more ({reasons}); nothing was created"
+        return deny_by_policy(lease, why, now)
+    found = requoting.rise(lease, quote) or requoting.difference(lease, decision)
+    if found is None or not steps:
         return Change(lease, ())
-    data = {"from": before.exact, "to": after.exact if after else "unknown", "price_list": quote.price_list}
-    back = {"quote": quote, "steps": steps, "asked_at": now, "approved_at": None}
-    undecided = {"decided_by": "", "decided_at": None, "decided_reason": ""}
-    event = Event("price-rose", now, "policy", data)
-    return changed(lease, event, state=State.AWAITING_APPROVAL, **back, **undecided)
+    event = Event(found.type, now, "policy", {**found.data, "price_list": quote.price_list})
+    undecided = {"decided_by": "", "decided_at": None, "decided_reason": "", "approved_at": None}
+    back = {"quote": quote, "decision": decision, "steps": steps, "asked_at": now}
+    change = changed(lease, event, state=State.AWAITING_APPROVAL, **back, **undecided)
+    return _then(change, asking_about(change.lease, steps, now))
+
+
+def total_cost(lease: Lease, now: datetime) -> Money | None:
+    """What the request costs in all at the price that it is judged at; `None` when that is unknown."""
+    length = lease.request.length(max(now, lease.request.start or now))
+    return lease.quote.total(length) if lease.quote else None
 
 
 def refused_attempt(lease: Lease, by: str, verb: str, refusal: Refused, now: datetime) -> Change:
@@ -165,7 +189,7 @@ def _refuse_if_decided(lease: Lease) -> None:
 def _verdict(lease: Lease) -> str:
     if State.WITHDRAWN in (lease.state, lease.outcome):
         return "cancelled" if lease.cancelled_by else "withdrawn"
-    return "denied" if lease.state is State.DENIED else "approved"
+    return "denied" if State.DENIED in (lease.state, lease.outcome) else "approved"
 
 
 def _approved(lease: Lease, by: str, why: str, now: datetime) -> Change:
@@ -177,19 +201,20 @@ def _approved(lease: Lease, by: str, why: str, now: datetime) -> Change:
         decided_at=now,
         decided_reason=why,
         approved_at=now,
+        counter=None,
     )
 
 
 def _denied(lease: Lease, by: str, reason: str, now: datetime) -> Change:
-    return changed(
-        lease,
-        Event("denied", now, by, {"reason": reason}),
-        state=State.DENIED,
-        decided_by=by,
-        decided_at=now,
-        decided_reason=reason,
-        closed_at=now,
-    )
+    decided = {"decided_by": by, "decided_at": now, "decided_reason": reason}
+    return _over(lease, Event("denied", now, by, {"reason": reason}), State.DENIED, now, **decided)
+
+
+def _over(lease: Lease, event: Event, outcome: State, now: datetime, **fields: object) -> Change:
+    """Final at once, or after a clean look where something was tried before the request was changed."""
+    if lease.untouched:
+        return changed(lease, event, state=outcome, closed_at=now, **fields)
+    return deleting(lease, event, now, outcome=outcome, **fields)
 
 
 def _then(first: Change, second: Change) -> Change:

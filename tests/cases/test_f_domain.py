@@ -10,14 +10,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lessor.domain import approval, billing, life, transitions
+from lessor.domain import approval, billing, life, staffing, transitions
 from lessor.domain.billing import Span
 from lessor.domain.errors import Invalid, Refused
 from lessor.domain.lease import Lease, State
 from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.policy import Outcome, StepSpec
-from lessor.domain.quota import Quota, Reservation, check
+from lessor.domain.quota import Reservation, check
 from lessor.domain.request import Market, Request, validate
 from tests.builders import (
     ADMIN,
@@ -32,6 +32,7 @@ from tests.builders import (
     a_decision,
     a_lease,
     a_person,
+    a_quota,
     a_quote,
     a_request,
     a_step,
@@ -90,16 +91,16 @@ def test_F07_a_request_of_the_only_approver_goes_to_the_next_level() -> None:
     lead = a_person("U0LEAD", ids=("U0LEAD", "W0LEAD"), leads=("ml",))
     lead_again = a_person("W0LEAD", leads=("ml",))
     specs = (StepSpec("manager", ("lead:ml",)),)
-    (step,) = approval.staff(specs, members_of(lead, lead_again, ADMIN), lead)
+    (step,) = staffing.staff(specs, members_of(lead, lead_again, ADMIN), lead)
     assert step.escalated == "admins"
     assert approval.eligible(step.approvers, members_of(lead, lead_again, ADMIN), lead) == (ADMIN,)
-    code, message = refusal(approval.staff, specs, members_of(lead, lead_again), lead)
+    code, message = refusal(staffing.staff, specs, members_of(lead, lead_again), lead)
     assert code == "nobody-can-decide"
     assert "ask an administrator to add an approver in lessor.yaml" in message
 
 
 def test_F10_of_two_requests_for_the_whole_quota_one_fits_and_the_other_hears_the_numbers() -> None:
-    quota = (Quota("ml", 8),)
+    quota = (a_quota("ml", 8),)
     first, second = (Reservation(f"gpu-{n}", "ml", "A100-80GB", 8) for n in (1, 2))
     check(first, quota, ())
     assert refusal(check, second, quota, (first,)) == (
@@ -111,7 +112,7 @@ def test_F10_of_two_requests_for_the_whole_quota_one_fits_and_the_other_hears_th
 
 def test_F11_after_many_random_lives_what_is_used_is_what_is_open() -> None:
     random, held = Random(11), dict[str, Reservation]()
-    quota = (Quota("ml", 40),)
+    quota = (a_quota("ml", 40),)
     for number in range(1_000):
         wanted = Reservation(f"gpu-{number}", "ml", "L4", random.randint(1, 8))
         try:

@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lessor.domain import life
+from lessor.domain import changes, life, questions, transitions
 from lessor.domain.deadlines import Deadline, Due, ends_no_earlier_than, next_deadline, warning_distances
 from lessor.domain.lease import FINAL, Lease, State
+from lessor.domain.pending import Changes
 from lessor.domain.terms import Terms
-from tests.builders import APPROVED, ASKED, ENDS, READY, a_lease, a_request
+from tests.builders import APPROVED, ASKED, ENDS, MANAGER, READY, REQUESTER, a_lease, a_request, a_step
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 TERMS = Terms()
@@ -29,7 +30,7 @@ def warned(lease: Lease, before: timedelta, at: datetime) -> Lease:
     ("state", "deadline"),
     [
         (State.REQUESTED, None),
-        (State.AWAITING_APPROVAL, Deadline(Due.LAPSE, ASKED + DAY)),
+        (State.AWAITING_APPROVAL, Deadline(Due.REMIND, ASKED + 15 * MINUTE)),
         (State.APPROVED, None),
         (State.PROVISIONING, None),
         (State.WAITING_FOR_CAPACITY, Deadline(Due.RETRY_CAPACITY, READY + HOUR)),
@@ -46,11 +47,50 @@ def test_what_each_state_waits_for(state: State, deadline: Deadline | None) -> N
     assert next_deadline(a_lease(state), READY) == deadline
 
 
+def test_a_request_calls_for_reminders_the_next_level_and_lapses_at_last() -> None:
+    lease, found = a_lease(State.AWAITING_APPROVAL), []
+    opened = replace(lease.steps[0], approvers=("lead:ml", "admins"))
+    while not found or found[-1].due is not Due.LAPSE:
+        due = next_deadline(lease, ASKED)
+        assert due is not None
+        found.append(due)
+        if due.due is not Due.LAPSE:
+            steps = (opened,) if due.due is Due.ESCALATE else lease.steps
+            lease = transitions.asking_about(lease, steps, due.at).lease
+    hours = [(one.due.value, (one.at - ASKED) / HOUR) for one in found]
+    assert hours == [
+        *(("remind", h) for h in (0.25, 0.5, 1, 2)),
+        ("escalate", 4),
+        ("escalate", 8),
+        ("remind", 16),
+        ("lapse", 24),
+    ]
+
+
 def test_a_request_lapses_with_its_time_to_decide_or_with_the_end_it_asked_for() -> None:
-    soon = a_lease(State.AWAITING_APPROVAL, request=a_request(until=ASKED + 2 * HOUR))
-    assert next_deadline(soon, ASKED) == Deadline(Due.LAPSE, ASKED + 2 * HOUR)
-    late = replace(a_lease(State.AWAITING_APPROVAL), asked_at=ASKED + 3 * DAY)
-    assert next_deadline(late, ASKED) == Deadline(Due.LAPSE, ASKED + 4 * DAY)
+    soon = a_lease(State.AWAITING_APPROVAL, request=a_request(until=ASKED + 10 * MINUTE))
+    assert next_deadline(soon, ASKED) == Deadline(Due.LAPSE, ASKED + 10 * MINUTE)
+    assert a_lease(State.AWAITING_APPROVAL).lapses_at == ASKED + DAY
+
+
+def test_nobody_is_reminded_while_the_requester_has_to_answer() -> None:
+    lease = a_lease(State.AWAITING_APPROVAL)
+    asked = questions.ask(lease, MANAGER, "why eight?", ASKED + MINUTE).lease
+    assert next_deadline(asked, ASKED) == Deadline(Due.LAPSE, ASKED + DAY)
+    answered = questions.reply(asked, REQUESTER, "the batch needs it", ASKED + 3 * HOUR).lease
+    assert next_deadline(answered, ASKED) == Deadline(Due.REMIND, ASKED + 3 * HOUR + 15 * MINUTE)
+    proposed = changes.propose(lease, MANAGER, Changes(count=4), "", ASKED + MINUTE).lease
+    assert next_deadline(proposed, ASKED) == Deadline(Due.LAPSE, ASKED + DAY)
+
+
+def test_a_step_whose_turn_has_come_is_asked_at_once() -> None:
+    steps = (a_step(), a_step("budget", "group:finance", stage=1))
+    lease = a_lease(State.AWAITING_APPROVAL, steps=steps)
+    voted = transitions.approve(lease, MANAGER, ASKED + MINUTE).lease
+    assert next_deadline(voted, ASKED) == Deadline(Due.ASK, ASKED + MINUTE)
+    asked = transitions.asking_about(voted, voted.steps, ASKED + 2 * MINUTE).lease
+    assert next_deadline(asked, ASKED) == Deadline(Due.REMIND, ASKED + 17 * MINUTE)
+    assert asked.lapses_at == ASKED + 2 * MINUTE + DAY
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tests.builders import (
     ASKED,
     MANAGER,
     READY,
+    a_decision,
     a_lease,
     a_person,
     a_quote,
@@ -113,28 +114,25 @@ def test_a_refused_attempt_is_on_record_and_changes_nothing_else(state: State) -
 )
 def test_a_price_that_rose_goes_back_to_people(quote: Quote, asked_again: bool) -> None:
     lease = a_lease(State.APPROVED)
-    change = transitions.requote(lease, quote, (a_step("again"),), READY)
+    change = transitions.requote(lease, quote, a_decision(), (a_step("again"),), READY)
     if not asked_again:
         assert change.lease is lease
         assert change.events == ()
         return
     got = change.lease
-    assert (got.state, got.quote, got.steps, got.asked_at) == (
-        State.AWAITING_APPROVAL,
-        quote,
-        (a_step("again"),),
-        READY,
-    )
+    assert (got.state, got.quote, got.asked_at) == (State.AWAITING_APPROVAL, quote, READY)
+    assert [(s.name, s.asked_at) for s in got.steps] == [("again", READY)]
     assert (got.decided_by, got.decided_at, got.approved_at, got.lapses_at) == ("", None, None, READY + DAY)
     after = quote.offer.hourly.exact if quote.offer.hourly else "unknown"
     data = {"from": "98.32 USD", "to": after, "price_list": "catalogue 2026-11-01"}
-    assert change.events == (Event("price-rose", READY, "policy", data),)
+    assert change.events[0] == Event("price-rose", READY, "policy", data)
+    assert [event.type for event in change.events[1:]] == ["asked"]
     assert transitions.approve(got, MANAGER, READY).lease.state is State.APPROVED
 
 
 def test_a_price_that_was_approved_as_unknown_stays_approved() -> None:
     lease = a_lease(State.APPROVED, quote=a_quote(None))
-    assert transitions.requote(lease, a_quote(usd("9")), (a_step(),), READY).lease is lease
+    assert transitions.requote(lease, a_quote(usd("9")), a_decision(), (a_step(),), READY).lease is lease
 
 
 def test_a_lease_without_a_quote_counts_what_was_asked_for() -> None:
@@ -161,4 +159,5 @@ def test_only_an_undecided_request_lapses(state: State) -> None:
 
 @pytest.mark.parametrize("state", [s for s in State if s is not State.APPROVED])
 def test_only_what_is_about_to_be_provisioned_is_priced_again(state: State) -> None:
-    assert refusal(transitions.requote, a_lease(state), a_quote(usd("999")), (a_step(),), READY)[0] == "wrong-state"
+    judged = (a_quote(usd("999")), a_decision(), (a_step(),))
+    assert refusal(transitions.requote, a_lease(state), *judged, READY)[0] == "wrong-state"

@@ -75,10 +75,13 @@ def assess(outcome: Outcome, quote: Quote | None = None) -> tuple[Lease, tuple[E
 
 def test_an_assessment_that_requires_people() -> None:
     lease, events = assess(Outcome.REQUIRE, a_quote(usd("0.526")))
-    assert (lease.state, lease.steps, lease.asked_at) == (State.AWAITING_APPROVAL, (a_step(),), ASKED + MINUTE)
+    assert (lease.state, lease.asked_at) == (State.AWAITING_APPROVAL, ASKED + MINUTE)
+    (step,) = lease.steps
+    assert (step.approvers, step.asked_at, step.lapses_at) == (("lead:ml",), ASKED + MINUTE, ASKED + MINUTE + DAY)
+    assert (step.remind_at, step.escalate_at) == (ASKED + 16 * MINUTE, ASKED + MINUTE + 4 * HOUR)
     assert lease.owner_ids == ("U0REQUESTER", "W0REQUESTER", "requester@example.test")
     assert lease.requester_ids == set(lease.owner_ids)
-    assert (lease.revision, lease.decided_at, lease.gpus, lease.model) == (1, None, 8, "A100-80GB")
+    assert (lease.revision, lease.decided_at, lease.gpus, lease.model) == (2, None, 8, "A100-80GB")
     data = {
         "outcome": "require",
         "reasons": "large: eight GPUs or more",
@@ -87,7 +90,12 @@ def test_an_assessment_that_requires_people() -> None:
         "hourly": "0.526 USD",
         "price_list": "catalogue 2026-11-01",
     }
-    assert events == (Event("assessed", ASKED + MINUTE, "policy", data),)
+    clock = {"remind": "2026-11-27T09:16:00+00:00", "escalate": "2026-11-27T13:01:00+00:00"}
+    clock |= {"step": "manager", "who": "lead:ml", "lapse": "2026-11-28T09:01:00+00:00"}
+    assert events == (
+        Event("assessed", ASKED + MINUTE, "policy", data),
+        Event("asked", ASKED + MINUTE, "lessor", clock),
+    )
 
 
 def test_an_unknown_price_is_on_record_as_unknown() -> None:
@@ -121,7 +129,7 @@ def test_one_approval_of_one_step_decides() -> None:
     change = transitions.approve(a_lease(State.AWAITING_APPROVAL), MANAGER, APPROVED, "go")
     lease = change.lease
     assert (lease.state, lease.decided_by, lease.decided_at) == (State.APPROVED, "U0MANAGER", APPROVED)
-    assert (lease.decided_reason, lease.approved_at, lease.revision) == ("go", APPROVED, 3)
+    assert (lease.decided_reason, lease.approved_at, lease.revision) == ("go", APPROVED, 4)
     assert change.events == (
         Event("approval-given", APPROVED, "U0MANAGER", {"step": "manager", "note": "go"}),
         Event("approved", APPROVED, "U0MANAGER", {"why": "go"}),

@@ -1,0 +1,69 @@
+"""Looks up who can decide: the people behind the references of steps, those who stand in for them, the next levels.
+
+The domain judges people that it is given; this gets them from the directory, as they are now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from lessor.domain import staffing
+from lessor.domain.approval import Members, Step, waiting
+from lessor.domain.people import Person
+from lessor.domain.policy import StepSpec
+from lessor.ports import Directory
+
+
+async def staff(
+    directory: Directory, specs: tuple[StepSpec, ...], team: str, requester: Person, now: datetime
+) -> tuple[Step, ...]:
+    """Steps that enough people can decide now. Raises `Refused` ("nobody-can-decide")."""
+    members = await _members(directory, (ref for spec in specs for ref in spec.approvers), team)
+    levels = staffing.ladder(directory.team(team), members, requester)
+    return staffing.staff(specs, members, requester, levels, now)
+
+
+async def restaff(
+    directory: Directory,
+    steps: tuple[Step, ...],
+    team: str,
+    requester: Person,
+    now: datetime,
+    overdue: frozenset[int] = frozenset(),
+) -> tuple[Step, ...]:
+    """`steps` with those that wait staffed anew, the `overdue` ones opened to the next level. Raises as `staff`."""
+    members = await _members(directory, (ref for step in steps for ref in step.approvers), team)
+    levels = staffing.ladder(directory.team(team), members, requester)
+    return staffing.restaff(steps, members, requester, levels, now, overdue)
+
+
+async def able(directory: Directory, steps: tuple[Step, ...], requester: Person, now: datetime) -> tuple[Person, ...]:
+    """The distinct people whose vote one of the waiting steps would take now: never the requester, nobody twice.
+
+    Where everybody is away and nobody stands in, it is those who are away: they are asked all the same.
+    """
+    asked = waiting(steps)
+    members = await _members(directory, (ref for step in asked for ref in step.approvers), "")
+    found: list[Person] = []
+    for step in asked:
+        people = staffing.able(step, members, requester, now) or staffing.able(step, members, requester)
+        found += (p for p in people if not any(p.is_same(other.all_ids) for other in found))
+    return tuple(found)
+
+
+async def _members(directory: Directory, approvers: Iterable[str], team: str) -> Members:
+    """The people behind `approvers`, the levels above them, and everybody's delegates; read once, then looked up."""
+    found: dict[str, tuple[Person, ...]] = {}
+    known = directory.team(team) if team else None
+    near = (f"budget-owner:{team}", f"person:{known.delegate}") if known else ()
+    await _read(directory, found, (*approvers, *near, *staffing.LAST))
+    people = [person for those in tuple(found.values()) for person in those]
+    await _read(directory, found, (f"person:{person.delegate}" for person in people if person.delegate))
+    return lambda ref: found.get(ref, ())
+
+
+async def _read(directory: Directory, found: dict[str, tuple[Person, ...]], refs: Iterable[str]) -> None:
+    for ref in dict.fromkeys(refs):
+        if ref not in found and ref != "person:":
+            found[ref] = await directory.members(ref)
