@@ -21,7 +21,7 @@ from bot import slack_errors
 from bot.app import build_app
 from bot.background import Background, Workshop
 from bot.desk import Desk
-from bot.directory import SlackDirectory
+from bot.directory import slack_directory
 from bot.http import Signatures, web_app
 from bot.installation import Installation, StartError, introduce
 from bot.settings import slack_settings
@@ -109,7 +109,8 @@ async def _client(settings: Settings, stack: AsyncExitStack) -> SlackClient:
 async def _desk(
     settings: Settings, parts: Parts, slack: SlackClient, installation: Installation, workshop: Workshop
 ) -> Desk:
-    gateway = build_gateway(parts.overlay(SlackDirectory(parts.directory, slack)), await connect_temporal())
+    parts = parts.overlay(slack_directory(parts.configured, slack, parts.config))
+    gateway = build_gateway(parts, await connect_temporal())
     wording = slack_renderer(settings.lessor_templates)
     background = Background(workshop.loop)
     return Desk(gateway, slack, wording, slack_settings(parts.config), utc_now, background, home=installation.home)

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from bot.profiles import Profile, Profiles
 from bot.slack_client import SlackClient
 from bot.usergroups import UserGroups
+from lessor.config import Config
 from lessor.domain.people import Person, Presence
 from lessor.ports import Directory, DirectoryUnavailableError, Team
 
@@ -123,6 +124,11 @@ class SlackDirectory:
         if not profile.away or (profile.away_until is not None and profile.away_until <= now):
             return None
         return profile.away_until or now + WITHOUT_END
+
+
+def slack_directory(configured: Directory, slack: SlackClient, config: Config) -> SlackDirectory:
+    """The directory of an entry point, with the user groups that the configuration names."""
+    return SlackDirectory(configured, slack, groups=lambda: config.slack_groups)
 
 
 def _presence(configured: Presence, profile: Profile | None) -> Presence:

@@ -19,6 +19,7 @@ from bot.posting import Postman
 from bot.settings import SlackSettings
 from bot.telling import Recipient, Told, Topic, Write, joined, raise_what_may_pass, telling, told_now
 from lessor.contracts import Delivery
+from lessor.domain.authority import belongs
 from lessor.domain.lease import Lease
 from lessor.domain.people import Person
 from lessor.notify import Mailer, PostponedError, Reader, UndeliverableError
@@ -87,10 +88,12 @@ class Reach:
         return Delivery(heard.delivered, heard.via, "; ".join(filter(None, problems)))
 
     async def co_owners(self, lease: Lease) -> list[Recipient]:
-        """Those who share the lease, the owner not among them."""
+        """Those who share the lease, the owner not among them; a team by its channel, once for everybody (case F03)."""
         people = [await self._directory.person(one.id) for one in lease.co_owners]
         owner = await self._directory.person(lease.owner)
-        return [Recipient(p.id, p) for p in people if p and not (owner and p.is_same(owner.all_ids))]
+        team = self._directory.team(lease.request.team) if f"team:{lease.request.team}" in lease.holder_ids else None
+        persons = [Recipient(p.id, p) for p in people if p and not (owner and p.is_same(owner.all_ids))]
+        return [*persons, *([Recipient(team.channel)] if team and team.channel else [])]
 
     async def admins(self, topic: Topic, occasion: str, write: Write, now: datetime) -> Delivery:
         """The administrators' channel, or each administrator where it cannot be used."""
@@ -183,7 +186,11 @@ class Reach:
     async def _chain(self, lease: Lease) -> AsyncIterator[Recipient]:
         team = self._directory.team(lease.request.team)
         seen: set[str] = set()
-        async for person in self._people(lease.owner, team.lead if team else "", team.delegate if team else ""):
+        leads = (team.lead if team else "", team.delegate if team else "", lease.request.lead)
+        owner = await self._directory.person(lease.owner)
+        # Who has left the team that pays is not the one to ask any more (case F04); who has left altogether is skipped.
+        moved = owner is not None and owner.active and not belongs(lease, owner)
+        async for person in self._people(*((*leads, lease.owner) if moved else (lease.owner, *leads))):
             if person.id not in seen:
                 seen.add(person.id)
                 yield Recipient(person.id, person)

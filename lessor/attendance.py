@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from lessor.domain.absence import Absence, announced
@@ -27,6 +28,8 @@ class Attendance:
     async def away(self, person_id: str, until: datetime, delegate_id: str = "") -> Absence:
         """The person does not decide until then; `delegate_id` stands in, or whom the configuration names.
 
+        What is returned names who really stands in now, if anybody does.
+
         Raises `Refused`: unknown-person, inactive, end-passed, too-long, own-delegate, inactive-delegate,
         delegate-away.
         """
@@ -34,7 +37,7 @@ class Attendance:
         delegate = await self._known(delegate_id) if delegate_id else None
         absence = announced(person, until, delegate, self._clock())
         await asyncio.to_thread(self._book.go_away, absence)
-        return absence
+        return replace(absence, delegate=(await self._known(person.id)).delegate)
 
     async def back(self, person_id: str) -> Person:
         """The person decides again; as they are known now, still away if their status in Slack says so.

@@ -38,6 +38,7 @@ def shown(attributes: TypedSearchAttributes) -> Values:
 def of(lease: Lease) -> Values:
     """All attributes of a lease as they should be now; what is unknown is absent."""
     values: Values = {contracts.GPU_STATE: lease.state.value, contracts.GPU_COUNT: lease.gpus}
+    values |= {contracts.GPU_OWNER: lease.owner, contracts.GPU_TEAM: lease.request.team}
     if lease.model:
         values[contracts.GPU_MODEL] = lease.model
     hourly = lease.quote.offer.hourly if lease.quote else None

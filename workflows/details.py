@@ -63,6 +63,7 @@ def _running(lease: Lease, now: datetime) -> list[tuple[str, str]]:
         rows.append(("capacity", f"none found in {lease.capacity.tries} tries; next {_time(lease.capacity.next_try)}"))
     if lease.resources:
         rows.append(("resources", ", ".join(f"`{r.ref}`" for r in lease.resources[:20])))
+    rows += _holders(lease)
     if lease.ready_at:
         rows.append(("usable since", _time(lease.ready_at)))
     if lease.ends_at:
@@ -70,6 +71,17 @@ def _running(lease: Lease, now: datetime) -> list[tuple[str, str]]:
     if lease.warned:
         rows.append(("warned", ", ".join(f"{_time(w.at)} by {w.via}" for w in lease.warned)))
     return rows
+
+
+def _holders(lease: Lease) -> list[tuple[str, str]]:
+    """Whose it is, where that is not just whoever asked for it."""
+    offered = lease.transfer
+    return [
+        ("owner", f"`{lease.owner}`" if lease.former_owners else ""),
+        ("owned before by", ", ".join(f"`{one}`" for one in lease.former_owners)),
+        ("shared with", ", ".join(f"`{one.id}`" for one in lease.co_owners)),
+        ("offered to", f"{_text(', '.join(offered.to), 200)} until {_time(offered.expires)}" if offered else ""),
+    ]
 
 
 def _ended(lease: Lease, now: datetime) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The schedule that starts the sweep. Whoever starts a worker makes it, so that no deployment step can be forgotten."""
+"""The schedules of the regular looks. Whoever starts a worker makes them, so that no deployment step is forgotten."""
 
 from __future__ import annotations
 
@@ -29,25 +29,46 @@ def sweep_schedule(places: Iterable[Place], every: timedelta) -> Schedule:
 
     What was missed during an outage is caught up for one interval only: one run, not one for each (case B21).
     """
-    return Schedule(
-        action=ScheduleActionStartWorkflow(
-            contracts.SWEEP_WORKFLOW,
-            SweepInput(tuple(places)),
-            id=contracts.SWEEP_SCHEDULE,
-            task_queue=contracts.TASK_QUEUE,
-            static_summary="read every place and compare it with the ledger",
-        ),
-        spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=every)]),
-        policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=every),
+    action = ScheduleActionStartWorkflow(
+        contracts.SWEEP_WORKFLOW,
+        SweepInput(tuple(places)),
+        id=contracts.SWEEP_SCHEDULE,
+        task_queue=contracts.TASK_QUEUE,
+        static_summary="read every place and compare it with the ledger",
     )
+    return _every(every, action)
+
+
+def people_schedule(every: timedelta) -> Schedule:
+    """Looks for owners and approvers who have left; in elapsed time and caught up once, as the sweep."""
+    action = ScheduleActionStartWorkflow(
+        contracts.PEOPLE_WORKFLOW,
+        id=contracts.PEOPLE_SCHEDULE,
+        task_queue=contracts.TASK_QUEUE,
+        static_summary="look whose accounts do not work any more",
+    )
+    return _every(every, action)
 
 
 async def keep_schedule(client: Client, wanted: Schedule) -> None:
-    """Make it, or bring the one that is there up to date; a pause that somebody ordered stays."""
+    """Make it, or bring the one that is there up to date; a pause that somebody ordered stays.
+
+    It has the same id as what it starts.
+    """
+    assert isinstance(wanted.action, ScheduleActionStartWorkflow)
+    name = wanted.action.id
     try:
-        await client.create_schedule(contracts.SWEEP_SCHEDULE, wanted)
+        await client.create_schedule(name, wanted)
     except ScheduleAlreadyRunningError:
-        await client.get_schedule_handle(contracts.SWEEP_SCHEDULE).update(lambda found: _updated(found, wanted))
+        await client.get_schedule_handle(name).update(lambda found: _updated(found, wanted))
+
+
+def _every(every: timedelta, action: ScheduleActionStartWorkflow) -> Schedule:
+    return Schedule(
+        action=action,
+        spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=every)]),
+        policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=every),
+    )
 
 
 def _updated(found: ScheduleUpdateInput, wanted: Schedule) -> ScheduleUpdate:

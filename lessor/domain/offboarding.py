@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from lessor.domain.errors import Refused
 from lessor.domain.lease import IN_USE, Change, Event, Lease, State, changed
-from lessor.domain.ownership import LESSOR, MOVABLE, offered
+from lessor.domain.ownership import LESSOR, MOVABLE, expire, offered
 from lessor.domain.pending import Transfer
 from lessor.domain.people import Person
 from lessor.domain.takedown import cancel
@@ -75,6 +75,12 @@ def unanswered(lease: Lease, now: datetime) -> Change:
         expires=now + lease.terms.offer_after,
     )
     return changed(lease, Event("transfer-offered", now, LESSOR, data), transfer=following)
+
+
+def offer_ended(lease: Lease, now: datetime) -> Change:
+    """Nobody accepted what was offered until now. Raises `Refused` ("not-due") before that."""
+    left = lease.transfer is not None and lease.transfer.by == LESSOR
+    return unanswered(lease, now) if left else expire(lease, now)
 
 
 def circles(lease: Lease, co_owners: Iterable[Person], lead: Iterable[Person], team: bool, admins: bool) -> Circles:

@@ -135,6 +135,11 @@ def unshare(lease: Lease, to: Person | None, by: str, now: datetime) -> Change:
     return changed(lease, Event("unshared", now, by, {"with": gone[0].id}), co_owners=kept)
 
 
+def holder(lease: Lease) -> tuple[str, str, str]:
+    """What stands on the resources of whose they are: the owner, the team that pays, and its cost centre."""
+    return lease.owner, lease.request.team, lease.request.cost_center
+
+
 def owner_unwritten(lease: Lease, problem: str, now: datetime) -> Change:
     """The new owner could not be written on the resources; on record, since bills are read from there."""
     return changed(lease, Event("owner-unwritten", now, LESSOR, {"problem": problem}))

@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from lessor.contracts import MANAGED_BY, TAG_ENDS, TAG_LEASE, TAG_MANAGED_BY
+from lessor.contracts import (
+    MANAGED_BY,
+    TAG_COST_CENTER,
+    TAG_ENDS,
+    TAG_LEASE,
+    TAG_MANAGED_BY,
+    TAG_OWNER,
+    TAG_TEAM,
+)
 from lessor.domain.resource import Resource
 from lessor.ports import Heartbeat, PermanentError, RetryableError
 from lessor.providers.aws import inventory, seen, tags
@@ -80,12 +88,13 @@ class Lifecycle:
 
     def set_end(self, sites: Sequence[Site], lease_id: str, ends: datetime) -> None:
         """Write the end on everything that carries the lease's tag and still exists."""
-        for site in sites:
-            there = [r for r in inventory.of_lease(site, lease_id).resources() if r.condition.value != "gone"]
-            for begin in range(0, len(there), TAGS_AT_ONCE):
-                ids = [r.id for r in there[begin : begin + TAGS_AT_ONCE]]
-                with sorted_errors(f"writing the end of {lease_id} on its resources"):
-                    site.ec2.create_tags(Resources=ids, Tags=tags.pairs({TAG_ENDS: tags.instant(ends)}))
+        _mark(sites, lease_id, {TAG_ENDS: tags.instant(ends)}, f"writing the end of {lease_id} on its resources")
+
+    def set_owner(self, sites: Sequence[Site], lease_id: str, owner: str, team: str, cost_center: str) -> None:
+        """Write owner and payer on everything that carries the lease's tag and still exists."""
+        whose = {TAG_OWNER: owner, TAG_TEAM: team, TAG_COST_CENTER: cost_center}
+        marks = {key: tags.clean(value) for key, value in whose.items()}
+        _mark(sites, lease_id, marks, f"writing the owner of {lease_id} on its resources")
 
     def _start(self, site: Site, machines: list[Item], ids: list[str], heartbeat: Heartbeat) -> None:
         heartbeat(f"starting {', '.join(ids)}")
@@ -115,6 +124,15 @@ class Lifecycle:
                 "none-seen",
             )
         return found
+
+
+def _mark(sites: Sequence[Site], lease_id: str, marks: dict[str, str], what: str) -> None:
+    for site in sites:
+        there = [r for r in inventory.of_lease(site, lease_id).resources() if r.condition.value != "gone"]
+        for begin in range(0, len(there), TAGS_AT_ONCE):
+            ids = [r.id for r in there[begin : begin + TAGS_AT_ONCE]]
+            with sorted_errors(what):
+                site.ec2.create_tags(Resources=ids, Tags=tags.pairs(marks))
 
 
 def _started_at(machine: Item) -> datetime:
