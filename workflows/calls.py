@@ -119,9 +119,14 @@ async def assess(lease: Lease) -> Assessment:
     )
 
 
-async def staff(lease: Lease, steps: tuple[Step, ...], overdue: frozenset[int] = frozenset()) -> tuple[Step, ...]:
-    """Who decides `steps`, looked up anew. Raises `ActivityError` with a `Refused` cause when nobody is left."""
-    ids = tuple(dict.fromkeys((lease.owner, *sorted(lease.requester_ids))))
+async def staff(
+    lease: Lease, steps: tuple[Step, ...], overdue: frozenset[int] = frozenset(), not_deciding: tuple[str, ...] = ()
+) -> tuple[Step, ...]:
+    """Who decides `steps`, looked up anew. Raises `ActivityError` with a `Refused` cause when nobody is left.
+
+    `not_deciding` are all ids of those whose wish it is; the requester's where it is empty.
+    """
+    ids = not_deciding or tuple(dict.fromkeys((lease.owner, *sorted(lease.requester_ids))))
     return await workflow.execute_activity_method(
         AssessmentActivities.staff,
         StaffInput(lease.request.team, ids, steps, tuple(sorted(overdue))),

@@ -48,7 +48,8 @@ def test_what_each_state_waits_for(state: State, deadline: Deadline | None) -> N
 
 
 def test_a_request_calls_for_reminders_the_next_level_and_lapses_at_last() -> None:
-    lease, found = a_lease(State.AWAITING_APPROVAL), []
+    lease = a_lease(State.AWAITING_APPROVAL)
+    found: list[Deadline] = []
     opened = replace(lease.steps[0], approvers=("lead:ml", "admins"))
     while not found or found[-1].due is not Due.LAPSE:
         due = next_deadline(lease, ASKED)
