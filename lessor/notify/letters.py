@@ -79,18 +79,20 @@ class LetterWriter:
         }
         subject = self._text.parts(f"{letter.template}.j2", **values)["subject"]
         text = self._laid_out(self._text, "txt", letter, values)
-        return Written(_one_line(subject), text, self._laid_out(self._html, "html", letter, values))
+        return Written(_cut(_one_line(subject), SUBJECT_MOST), text, self._laid_out(self._html, "html", letter, values))
 
     def _laid_out(self, renderer: Renderer, kind: str, letter: Letter, values: Mapping[str, object]) -> str:
-        parts = {name: Safe(_cut(text)) for name, text in renderer.parts(f"{letter.template}.j2", **values).items()}
+        found = renderer.parts(f"{letter.template}.j2", **values)
+        parts = {name: _cut(text) for name, text in found.items()}
         deeds = [text.partition("\n") for name, text in parts.items() if name.startswith("do")]
+        broken = "<br>\n" if kind == "html" else "\n"
         layout = renderer.render(
             f"layout.{kind}.j2",
             **values,
-            title=parts["title"],
-            bodies=[text for name, text in parts.items() if name.startswith("body")],
+            title=Safe(_one_line(parts["title"])),
+            bodies=[Safe(text.replace("\n", broken)) for name, text in parts.items() if name.startswith("body")],
             deeds=[(Safe(command), Safe(what.strip())) for command, _, what in deeds],
-            note=parts.get("note", Safe()),
+            note=Safe(parts.get("note", "")),
         )
         return layout.strip() + "\n"
 
@@ -102,16 +104,15 @@ def seen(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= SUBJECT_MOST else f"{line[: SUBJECT_MOST - 1].rstrip()}…"
+    return " ".join(text.split())
 
 
-def _cut(text: str) -> str:
-    if len(text) <= PART_MOST:
+def _cut(text: str, most: int = PART_MOST) -> str:
+    """At most so many characters, with an ellipsis; the cut does not fall into an entity of HTML."""
+    if len(text) <= most:
         return text
-    # A cut may not fall into an entity of the HTML.
-    head = text[: PART_MOST - 1]
-    start = head.rfind("&")
-    if start > head.rfind(";") and start > PART_MOST - 12:
-        head = head[:start]
+    head = text[: most - 1]
+    entity = head.rfind("&", most - 12)
+    if entity >= 0 and ";" not in head[entity:]:
+        head = head[:entity]
     return f"{head.rstrip()}…"
