@@ -9,15 +9,19 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from lessor.domain import approval
+from lessor.domain import approval, asking
 from lessor.domain.approval import Step
+from lessor.domain.asking import Told
+from lessor.domain.authority import asked_for_longer, covers, require_allowed, why_asked
 from lessor.domain.deadlines import wish_lapses
 from lessor.domain.errors import Refused, instant
 from lessor.domain.lease import IN_USE, Change, Event, Lease, changed, minute, require_state
+from lessor.domain.money import Money
 from lessor.domain.pending import Wish
 from lessor.domain.people import Person
-from lessor.domain.policy import Reason
+from lessor.domain.policy import Decision, Reason, StepSpec
 from lessor.domain.request import spell
+from lessor.domain.stepup import require_typed
 
 
 def extend(lease: Lease, until: datetime, by: str, reason: str, now: datetime) -> Change:
@@ -28,6 +32,36 @@ def extend(lease: Lease, until: datetime, by: str, reason: str, now: datetime) -
     until = _later_end(lease, until, now)
     event = Event("extended", now, by, {"from": _iso(lease.ends_at), "to": until.isoformat(), "reason": reason})
     return changed(lease, event, extensions=lease.extensions + 1, **_moved(until, now))
+
+
+def missing(lease: Lease, decision: Decision, person: Person) -> tuple[StepSpec, ...]:
+    """Who has to be asked for a longer lease of which the policy says `decision`; nobody when it is covered.
+
+    Those who approved the lease need not be asked again for one of its free extensions, and whoever may decide on it
+    may also extend it.
+    """
+    free = lease.extensions < lease.terms.auto_extensions
+    asked = asked_for_longer(lease, decision)
+    return tuple(step for step in asked if not covers(step, lease, person, earlier=free))
+
+
+def decide(
+    lease: Lease,
+    until: datetime,
+    person: Person,
+    reason: str,
+    decision: Decision,
+    steps: tuple[Step, ...],
+    now: datetime,
+) -> Change:
+    """Extend at once, or ask people: `decision` is what the policy says of the longer lease, `steps` who is `missing`.
+
+    Raises `Refused`: policy (so long a lease is not allowed), and as `extend` and `ask`.
+    """
+    require_allowed(lease, decision)
+    if not steps:
+        return extend(lease, until, person.id, reason, now)
+    return ask(lease, until, person, reason, steps, why_asked(lease, decision), now)
 
 
 def ask(
@@ -45,27 +79,30 @@ def ask(
     """
     until = _later_end(lease, until, now)
     if lease.wish and lease.wish.until == until:
-        raise Refused("already-asked", f"{lease.wish.by} asked for this end at {minute(lease.wish.at)}; it is decided")
+        raise Refused(
+            "already-asked", f"{lease.wish.by} asked for this end at {minute(lease.wish.at)}; it waits for a decision"
+        )
     if lease.ends_at is None or now >= lease.ends_at:
-        raise Refused("end-passed", "its end has come; ask for a new lease, or for this one back while it is in grace")
-    names = ", ".join(step.name for step in steps)
+        raise Refused("end-passed", "its end has come, so nobody can be asked any more; ask for a new lease")
+    steps = asking.asked(steps, lease.terms, now)
+    wish = Wish(until, person.id, now, reason, tuple(sorted(person.all_ids)), steps, reasons)
     why = "; ".join(f"{one.rule}: {one.text}" for one in reasons)
-    data = {"from": _iso(lease.ends_at), "to": until.isoformat(), "reason": reason, "steps": names, "why": why}
-    ids = tuple(sorted(person.all_ids))
-    wish = Wish(until, person.id, now, reason, ids, steps, reasons)
+    data = {"from": _iso(lease.ends_at), "to": until.isoformat(), "reason": reason, "why": why}
+    data |= {"steps": ", ".join(f"{step.name} ({', '.join(step.approvers)})" for step in steps)}
     put_off = {} if lease.hold_over else _warned_anew(now)
     return changed(lease, Event("extension-asked", now, person.id, data), wish=wish, **put_off)
 
 
-def grant(lease: Lease, person: Person, now: datetime, note: str = "") -> Change:
+def grant(lease: Lease, person: Person, now: datetime, note: str = "", typed: str = "") -> Change:
     """One approval of the wish; the end moves when the last step has its quorum.
 
-    Raises `Refused` as `approval.check` and `extend`, and no-wish.
+    Raises `Refused` as `approval.check` and `extend`, and no-wish, needs-confirmation.
     """
-    wish = _wish(lease)
-    step = approval.check(wish.steps, person, deciders_are_not(lease))
+    wish, ids = _wish(lease), not_deciding(lease)
+    step = approval.check(wish.steps, person, ids)
     _later_end(lease, wish.until, now)
-    steps = approval.vote(wish.steps, step, person, now, note)
+    require_typed(lease, wish_cost(lease, wish), typed)
+    steps = approval.vote(wish.steps, step, person, now, note, ids)
     open_ones = ", ".join(one.name for one in steps if not one.done)
     given = Event("extension-granted", now, person.id, {"step": step.name, "note": note, "open": open_ones})
     first = changed(lease, given, wish=replace(wish, steps=steps))
@@ -75,13 +112,22 @@ def grant(lease: Lease, person: Person, now: datetime, note: str = "") -> Change
     return replace(then, events=(*first.events, *then.events))
 
 
+def staffed(lease: Lease, found: tuple[Step, ...], now: datetime) -> Change:
+    """Those who are asked were looked up anew: the next stage is asked, reminded, or opened to the next level."""
+    wish = _wish(lease)
+    steps = asking.staffed(wish.steps, found, lease.terms, now)
+    events = tuple(_told(one, now) for one in asking.told(wish.steps, steps))
+    revision = lease.revision + len(events)
+    return Change(replace(lease, wish=replace(wish, steps=steps), revision=revision), events)
+
+
 def reject(lease: Lease, person: Person, reason: str, now: datetime) -> Change:
     """The end stays as it was; asking again does not put it off any more. A reason is needed.
 
     Raises `Refused` as `approval.may_decide`, and no-wish, no-reason.
     """
     wish = _wish(lease)
-    approval.may_decide(wish.steps, person, deciders_are_not(lease))
+    approval.may_decide(wish.steps, person, not_deciding(lease))
     if not reason.strip():
         raise Refused("no-reason", "say why: the requester reads the reason")
     data = {"to": wish.until.isoformat(), "reason": reason.strip()}
@@ -91,10 +137,17 @@ def reject(lease: Lease, person: Person, reason: str, now: datetime) -> Change:
 
 def lapse(lease: Lease, now: datetime) -> Change:
     """Nobody decided in time: nothing is extended by silence. Raises `Refused` ("no-wish", "not-due")."""
-    wish, deadline = _wish(lease), wish_lapses(lease)
-    if deadline is None or now < deadline.at:
+    wish, lapses_at = _wish(lease), wish_lapses(lease)
+    if lapses_at is None or now < lapses_at:
         raise Refused("not-due", f"the extension of {lease.id} can still be decided")
     event = Event("extension-lapsed", now, "lessor", {"to": wish.until.isoformat()})
+    return changed(lease, event, wish=None, **_back(lease, now))
+
+
+def undecidable(lease: Lease, problem: str, now: datetime) -> Change:
+    """Nobody is left who could decide: the end stays as it was."""
+    wish = _wish(lease)
+    event = Event("extension-lapsed", now, "lessor", {"to": wish.until.isoformat(), "why": problem})
     return changed(lease, event, wish=None, **_back(lease, now))
 
 
@@ -115,10 +168,21 @@ def shorten(lease: Lease, until: datetime, by: str, reason: str, now: datetime) 
     return changed(lease, event, **_moved(until, now))
 
 
-def deciders_are_not(lease: Lease) -> frozenset[str]:
+def not_deciding(lease: Lease) -> frozenset[str]:
     """Those who cannot decide on the wish: the requester's ids and those of whoever wished (law 6)."""
     wish = lease.wish
     return lease.requester_ids | frozenset(i for i in (wish.by, *wish.ids) if i) if wish else lease.requester_ids
+
+
+def _told(one: Told, now: datetime) -> Event:
+    return Event(one.type, now, "lessor", {**one.data, "of": "extension"})
+
+
+def wish_cost(lease: Lease, wish: Wish) -> Money | None:
+    """What the later end costs besides; `None` when the price is unknown."""
+    if lease.quote is None or lease.ends_at is None:
+        return None
+    return lease.quote.total(wish.until - lease.ends_at)
 
 
 def _wish(lease: Lease) -> Wish:
