@@ -13,7 +13,8 @@ from activities.errors import as_application_errors
 from activities.leases import lease_of
 from lessor import approvers
 from lessor.accounting import Accounting, Plan
-from lessor.contracts import Assessment, LeaseRef, MoveEnd, StaffInput
+from lessor.contracts import Assessment, LeaseRef, StaffInput, Weigh, Weighed
+from lessor.domain import extension
 from lessor.domain.approval import Step
 from lessor.domain.case import Case, Judge
 from lessor.domain.errors import Refused
@@ -71,22 +72,29 @@ class AssessmentActivities:
             return await approvers.restaff(self._directory, wanted.steps, wanted.team, requester, now, overdue)
 
     @activity.defn
-    async def weigh(self, wanted: MoveEnd) -> Decision:
-        """What the policy says of a lease that ran until `wanted.ends`: its whole length, at the price it has.
+    async def weigh(self, wanted: Weigh) -> Weighed:
+        """What the policy says of a lease that ran until then, at the price it has, and who has to be asked for it.
 
-        Takes what the longer lease needs of budgets; raises `Refused` with the numbers when that does not fit.
+        Takes what the longer lease needs of budgets once nobody has to be asked any more; raises `Refused` with the
+        numbers when that does not fit.
         """
         with as_application_errors():
             lease = await asyncio.to_thread(lease_of, self._ledger, LeaseRef(wanted.lease_id, 0))
             if lease.quote is None or lease.ready_at is None:
                 raise Refused("wrong-state", f"{lease.id} is not in use yet")
             owner = await self._directory.person(lease.owner) or Person(lease.owner, lease.owner_ids, active=False)
-            longer = replace(lease.request, until=None, duration=wanted.ends - lease.ready_at)
-            moved, now = replace(lease, request=longer, ends_at=wanted.ends), self._clock()
+            longer = replace(lease.request, until=None, start=None, duration=wanted.until - lease.ready_at)
+            moved, now = replace(lease, request=longer, ends_at=wanted.until), self._clock()
             decision = await asyncio.to_thread(self._decide, moved, lease.quote, owner, now)
-            if decision.outcome is not Outcome.DENY:
-                await asyncio.to_thread(self._accounting.commit, moved, now)
-            return decision
+            missing = () if wanted.granted else extension.missing(lease, decision, wanted.person)
+            if decision.outcome is Outcome.DENY:
+                return Weighed(decision)
+            if missing:
+                requester = replace(owner, ids=tuple({*lease.requester_ids, *wanted.person.all_ids}))
+                team = lease.request.team
+                return Weighed(decision, await approvers.staff(self._directory, missing, team, requester, now))
+            await asyncio.to_thread(self._accounting.commit, moved, now)
+            return Weighed(decision)
 
     def _decide(self, lease: Lease, quote: Quote, owner: Person, now: datetime) -> Decision:
         quoted = replace(lease, quote=quote)

@@ -11,6 +11,7 @@ from activities.beating import alive, blocking
 from activities.errors import as_application_errors
 from activities.leases import lease_of
 from lessor.contracts import LeaseRef, MoveEnd
+from lessor.domain import suspension
 from lessor.domain.lease import Lease, State
 from lessor.domain.provisioning import Candidate, Order, Provisioned
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
@@ -43,7 +44,7 @@ class ProvisioningActivities:
         """Stop the resources and see them stopped; the provider's own stop time."""
         with as_application_errors():
             lease = lease_of(self._ledger, ref)
-            if lease.state is not State.ENDING:
+            if lease.state is not State.ENDING and not suspension.stopping(lease):
                 raise PermanentError(
                     f"{lease.id} is {lease.state.value}, not ending; nothing was stopped", "wrong-state"
                 )
@@ -51,9 +52,13 @@ class ProvisioningActivities:
 
     @blocking
     def start(self, ref: LeaseRef) -> datetime:
-        """Start stopped resources again and see them running."""
+        """Start stopped resources again and see them running. Nothing is started that has ended meanwhile."""
         with as_application_errors():
             lease = lease_of(self._ledger, ref)
+            if lease.state not in (State.PROVISIONING, State.SUSPENDED):
+                raise PermanentError(
+                    f"{lease.id} is {lease.state.value}, so it is not started again; nothing was changed", "wrong-state"
+                )
             return self._provider(lease).start(lease.id, lease.request.place, alive)
 
     @blocking
@@ -161,9 +166,6 @@ def _order(lease: Lease) -> Order:
     if lease.quote is None:
         raise PermanentError(f"{lease.id} has no quote; nothing was launched", "no-quote")
     request = lease.request
-    ends = (
-        lease.ends_at
-        or request.until
-        or (lease.approved_at and request.duration and lease.approved_at + request.duration)
-    )
+    begins = max(lease.approved_at, request.start or lease.approved_at) if lease.approved_at else None
+    ends = lease.ends_at or request.until or (begins and request.duration and begins + request.duration)
     return Order(lease.id, request, lease.quote, lease.owner, request.team, request.cost_center, ends or None)

@@ -220,6 +220,24 @@ class MoveEnd:
 
 
 @dataclass(frozen=True)
+class Weigh:
+    """Judge a lease as if it ran until `until`, as `person` wants; `granted` once those who were asked have agreed."""
+
+    lease_id: str
+    until: datetime
+    person: Person
+    granted: bool = False
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What the policy says of the longer lease, and the steps that have to be asked for it; none when it is covered."""
+
+    decision: Decision
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
 class LeaseOutcome:
     """The result of a lease's workflow: how it ended, what it cost and what proves that nothing is left."""
 

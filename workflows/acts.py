@@ -11,7 +11,7 @@ from lessor.domain.authority import require_member, require_steward
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Change, Lease
 from lessor.domain.people import Person
-from workflows import deciding
+from workflows import deciding, lasting
 
 
 def transition(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
@@ -41,7 +41,7 @@ def malformed(act: Act) -> str:
         return "the new end has no time zone: give an instant such as 2026-11-01T05:30:00+00:00"
     if len(act.reason) > 8_000:
         return f"the reason has {len(act.reason):,} characters; at most 8,000 are allowed"
-    return _incomplete(act) or deciding.malformed(act)
+    return _incomplete(act) or lasting.malformed(act) or deciding.malformed(act)
 
 
 def accepted(lease: Lease, act: Act, now: datetime, words: str = "") -> Answer:
@@ -60,16 +60,18 @@ def refused(lease: Lease, act: Act, refusal: Refused, now: datetime) -> Answer:
 def _effect(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
     if act.verb in deciding.VERBS:
         return deciding.change(lease, act, person, now)
+    if act.verb in lasting.VERBS:
+        return lasting.change(lease, act, person, now)
     require_steward(lease, person)
-    if act.verb in (Verb.EXTEND, Verb.RESTORE):
+    if act.verb is Verb.RESTORE:
         require_member(lease, person)
     return _steward(lease, act, person, now)
 
 
 def _incomplete(act: Act) -> str:
     """What the verb needs and the act does not say."""
-    if act.verb in (Verb.EXTEND, Verb.RESTORE) and act.until is None:
-        return f"to {act.verb.value} a lease, say until when"
+    if act.verb is Verb.RESTORE and act.until is None:
+        return "to restore a lease, say until when"
     if act.verb in (Verb.TRANSFER, Verb.SHARE, Verb.UNSHARE) and not 0 < len(act.to) <= 255:
         return f"to {act.verb.value} a lease, say with whom"
     return ""
@@ -78,8 +80,9 @@ def _incomplete(act: Act) -> str:
 def _words(lease: Lease, act: Act) -> str:
     if act.verb in deciding.VERBS:
         return f"{lease.id}: {deciding.words(lease, act)}"
+    if act.verb in lasting.VERBS:
+        return f"{lease.id}: {lasting.words(lease, act)}"
     words = {
-        Verb.EXTEND: "extended",
         Verb.RELEASE: "released; it is stopped now and deleted after the grace period",
         Verb.KEEP: "kept until its end",
         Verb.RESTORE: "is being started again",
@@ -94,6 +97,4 @@ def _steward(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
         return life.release(lease, person.id, now)
     if act.until is None:
         raise Refused("no-end", f"to {act.verb.value} a lease, say until when")
-    if act.verb is Verb.EXTEND:
-        return life.extend(lease, act.until, person.id, act.reason, now)
     return life.restore(lease, act.until, person.id, now)

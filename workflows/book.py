@@ -12,7 +12,7 @@ from workflows import calls
 
 with workflow.unsafe.imports_passed_through():
     from lessor import search_attributes
-    from lessor.contracts import Delivery, Notice, NotifyInput
+    from lessor.contracts import Delivery, Notice, NotifyInput, PageInput
     from lessor.domain.lease import Change, Event, Lease
     from workflows.details import details
     from workflows.notices import notices
@@ -33,6 +33,8 @@ class Book:
         self._listener: Listener | None = None
         self.changes = 0
         self.recorded = lease.revision
+        self.pages: deque[PageInput] = deque()
+        """What the ledger wants people to be told that is not the matter of this lease alone."""
 
     def on_events(self, listener: Listener) -> None:
         """Call `listener` with the lease and its new events at every change."""
@@ -54,7 +56,7 @@ class Book:
                 lease, events = self.lease, tuple(self._unrecorded)
                 self._unrecorded.clear()
                 self._dirty = False
-                await calls.record(lease, events)
+                self.pages.extend(await calls.record(lease, events))
                 self.recorded = lease.revision
         self.show()
 
@@ -100,15 +102,18 @@ class Courier:
         """Deliver until `finished` and nothing is waiting. What cannot be delivered is on record and given up."""
         while True:
             await workflow.wait_condition(lambda: self._sendable() or (finished() and not self._queue))
-            if not self._queue:
+            if not self._sendable():
                 return
             self._busy = True
-            await self.deliver(self._queue.popleft())
+            if self._book.pages:
+                await self._page(self._book.pages.popleft())
+            else:
+                await self.deliver(self._queue.popleft())
             self._busy = False
 
     def _sendable(self) -> bool:
         """Whether the ledger has what the next message speaks of; sent earlier, it would only be tried again."""
-        return bool(self._queue) and self._book.recorded >= self._queue[0].revision
+        return bool(self._book.pages) or (bool(self._queue) and self._book.recorded >= self._queue[0].revision)
 
     async def deliver(self, wanted: NotifyInput) -> Delivery:
         """One message, now. Never raises: not being able to reach anybody is an answer."""
@@ -119,6 +124,16 @@ class Courier:
             workflow.logger.warning("nobody could be told %s of %s: %s", wanted.notice, wanted.lease_id, reason)
             return Delivery(False, problem=reason)
 
+    async def _page(self, wanted: PageInput) -> None:
+        try:
+            await calls.page(wanted)
+        except ActivityError as error:
+            workflow.logger.warning("nobody could be told of %s: %s", wanted.subject, error.cause or error)
+
     async def warn(self, before: timedelta) -> Delivery:
+        return await self.say(Notice.WARNING, before)
+
+    async def say(self, notice: Notice, before: timedelta = timedelta()) -> Delivery:
+        """One message now, past those that wait."""
         lease = self._book.lease
-        return await self.deliver(NotifyInput(lease.id, Notice.WARNING, lease.revision, before))
+        return await self.deliver(NotifyInput(lease.id, notice, lease.revision, before))

@@ -28,11 +28,12 @@ with workflow.unsafe.imports_passed_through():
         StaffInput,
         SweepPlace,
         SweepRuns,
+        Weigh,
+        Weighed,
     )
     from lessor.domain.approval import Step
     from lessor.domain.lease import Event, Lease
     from lessor.domain.people import Person
-    from lessor.domain.policy import Decision
     from lessor.domain.provisioning import Provisioned
     from lessor.domain.request import Place
     from lessor.domain.resource import Sighting
@@ -96,11 +97,11 @@ async def identify(any_id: str) -> Person:
     )
 
 
-async def weigh(lease: Lease, until: datetime) -> Decision:
-    """What the policy says of the lease if it ran until then."""
+async def weigh(lease: Lease, until: datetime, person: Person, *, granted: bool = False) -> Weighed:
+    """What the policy says of the lease if it ran until then, and who has to be asked for that."""
     return await workflow.execute_local_activity_method(
         AssessmentActivities.weigh,
-        MoveEnd(lease.id, until),
+        Weigh(lease.id, until, person, granted),
         start_to_close_timeout=LEDGER_TIMEOUT,
         retry_policy=retries.RETRY_FAST,
         summary=f"does the policy allow until {until:%Y-%m-%d %H:%M} UTC",

@@ -5,18 +5,15 @@ import asyncio
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError, FailureError
 
-from workflows import calls, owning
+from workflows import calls, extending, owning
 from workflows.book import Book, Courier
 from workflows.life import Life
 from workflows.updates import ActUpdates
 
 with workflow.unsafe.imports_passed_through():
-    from datetime import datetime
-
     from lessor import contracts, retries
     from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, Observed, OwnerLeft, Verb
     from lessor.domain import life, offboarding, transitions
-    from lessor.domain.authority import require_covered
     from lessor.domain.errors import Refused
     from lessor.domain.lease import Change, Lease, State
     from lessor.domain.people import Person
@@ -123,8 +120,8 @@ class LeaseWorkflow(ActUpdates):
             change = transition(self._book.lease, act, person, now)
             if before is State.AWAITING_APPROVAL and change.lease.state is State.APPROVED:
                 change = await self._reserved(act, person)
-            elif act.until is not None:
-                change = await self._weighed(act, act.until, person)
+            elif act.verb in extending.VERBS:
+                change = await extending.change(self._book, act, person)
         except Refused as refusal:
             self._book.apply(attempted(self._book.lease, act, refusal, now))
             return refused(self._book.lease, act, refusal, now)
@@ -147,15 +144,6 @@ class LeaseWorkflow(ActUpdates):
         except Refused:
             await calls.give_back(self._book.lease)
             raise
-
-    async def _weighed(self, act: Act, until: datetime, person: Person) -> Change:
-        """A later end once the policy allows it, or those whom it would ask have approved the lease."""
-        try:
-            decision = await calls.weigh(self._book.lease, until)
-        except FailureError as error:
-            raise Refused("policy", calls.reason(error)) from error
-        require_covered(self._book.lease, decision, person)
-        return transition(self._book.lease, act, person, workflow.now())
 
     def _assessed(self) -> bool:
         """An approval that arrives before the price and policy are known waits for them, and counts (B09)."""

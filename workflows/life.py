@@ -14,6 +14,7 @@ with workflow.unsafe.imports_passed_through():
     from lessor.domain.resource import Sighting
     from lessor.retries import ErrorType
 
+
 class Life(Using):
     """Leads a lease from request to closed. `run` returns when the lease is final or the run should be renewed."""
 

@@ -55,7 +55,7 @@ _NOTICES = {
 
 def notices(lease: Lease, events: tuple[Event, ...]) -> tuple[Notice, ...]:
     """The messages that `events` call for, in order, each once; a request that nobody has to decide needs no card."""
-    wanted = [_NOTICES[e.type] for e in events if e.type in _NOTICES]
+    wanted = [notice for e in events if (notice := _notice(lease, e))]
     if lease.state is State.AWAITING_APPROVAL and any(e.type == "assessed" for e in events):
         wanted.insert(0, Notice.REQUEST)
     if Notice.CANCELLED in wanted and lease.deleting_at is None:
@@ -63,3 +63,11 @@ def notices(lease: Lease, events: tuple[Event, ...]) -> tuple[Notice, ...]:
     if Notice.DECIDED in wanted:
         wanted = [n for n in wanted if n is not Notice.REQUEST]
     return tuple(dict.fromkeys(wanted))
+
+
+def _notice(lease: Lease, event: Event) -> Notice | None:
+    """What is asked about a later end goes to those who decide on it, not to those who decided on the request."""
+    about_the_end = event.type == "extension-granted" or (event.type, event.data.get("of")) == ("asked", "extension")
+    if about_the_end and lease.wish is not None:
+        return Notice.EXTENSION_ASKED
+    return _NOTICES.get(event.type)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Lease, minute
 from lessor.domain.people import Person
-from lessor.domain.policy import Decision, Outcome, StepSpec
+from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 
 
 def require_steward(lease: Lease, person: Person) -> None:
@@ -29,7 +29,7 @@ def require_member(lease: Lease, person: Person) -> None:
     Co-owners who never belonged to the team, its lead and administrators may go on.
     """
     team = lease.request.team
-    if person.admin or team in person.teams or team in person.leads:
+    if belongs(lease, person):
         return
     belonged = {lease.owner, *lease.owner_ids}
     belonged |= {i for one in lease.co_owners if one.member for i in (one.id, *one.ids)}
@@ -42,6 +42,12 @@ def require_member(lease: Lease, person: Person) -> None:
         )
 
 
+def belongs(lease: Lease, person: Person) -> bool:
+    """Whether the person is of the team that pays, leads it, or is an administrator."""
+    team = lease.request.team
+    return person.admin or team in person.teams or team in person.leads
+
+
 def may_enter(lease: Lease, viewer: Person) -> bool:
     """Whether the viewer is shown how to get in, and what else only a steward is offered."""
     try:
@@ -51,28 +57,65 @@ def may_enter(lease: Lease, viewer: Person) -> bool:
     return True
 
 
+def require_allowed(lease: Lease, decision: Decision) -> None:
+    """Raise `Refused` ("policy") for a length that the policy denies, whoever would approve it."""
+    if decision.outcome is Outcome.DENY:
+        raise Refused("policy", f"so long a lease is not allowed ({_spelled(decision.reasons)}); {_kept(lease)}")
+
+
+def asked_for_longer(lease: Lease, decision: Decision) -> tuple[StepSpec, ...]:
+    """Who has to approve a longer lease: whom the policy asks; after its free extensions those who were asked before,
+    or the team's lead.
+
+    `decision` is what the policy says of the lease with its new length.
+    """
+    if decision.outcome is not Outcome.APPROVE:
+        return decision.steps
+    if lease.extensions < lease.terms.auto_extensions:
+        return ()
+    before = lease.decision.steps if lease.decision else ()
+    return before or (StepSpec("extension", (f"lead:{lease.request.team}",)),)
+
+
+def why_asked(lease: Lease, decision: Decision) -> tuple[Reason, ...]:
+    """Why people are asked about a longer lease, the policy's reasons or that it had its free extensions."""
+    if decision.outcome is not Outcome.APPROVE:
+        return decision.reasons
+    used = f"it was extended {lease.extensions} times; people decide on more than {lease.terms.auto_extensions}"
+    return (Reason("extensions", used),)
+
+
+def covers(wanted: StepSpec, lease: Lease, person: Person, *, earlier: bool) -> bool:
+    """Whether a step needs nobody any more: `person` may decide it, or it was decided `earlier` for this lease."""
+    decides = not person.is_same(lease.requester_ids) and not person.refs.isdisjoint(wanted.approvers)
+    asked = (step for step in lease.steps if set(wanted.approvers) <= set(step.approvers))
+    approved = earlier and any(len(step.votes) >= wanted.quorum for step in asked)
+    return (decides and wanted.quorum <= 1) or approved
+
+
 def require_covered(lease: Lease, decision: Decision, person: Person) -> None:
     """Raise `Refused` unless those whom the policy would ask about a longer lease approved it, or `person` is one.
 
-    `decision` is what the policy says of the lease with its new length: an extension is no way around the rules.
+    For what cannot wait for people: a stopped lease that is asked back. `decision` is what the policy says of the lease
+    with its new length: coming back is no way around the rules, nor around the number of free extensions.
     """
-    if decision.outcome is Outcome.APPROVE:
-        return
-    why = "; ".join(f"{r.rule}: {r.text}" for r in decision.reasons)
-    kept = f"the lease still ends at {minute(lease.ends_at)}" if lease.ends_at else "nothing was changed"
-    if decision.outcome is Outcome.DENY:
-        raise Refused("policy", f"so long a lease is not allowed ({why}); {kept}")
-    missing = [step for step in decision.steps if not _covered(step, lease, person)]
+    require_allowed(lease, decision)
+    free = lease.extensions < lease.terms.auto_extensions
+    wanted = asked_for_longer(lease, decision)
+    missing = [step for step in wanted if not covers(step, lease, person, earlier=free)]
     if missing:
         names = ", ".join(f"{step.name} ({', '.join(step.approvers)})" for step in missing)
+        why = _spelled(why_asked(lease, decision))
         raise Refused(
             "needs-approval",
-            f"so long a lease needs the approval of {names}, because of {why}; {kept}. "
-            "Ask one of them to extend it, or make a new request",
+            f"so long a lease needs the approval of {names}, because of {why}; {_kept(lease)}. "
+            "Ask one of them to do it, or make a new request",
         )
 
 
-def _covered(wanted: StepSpec, lease: Lease, person: Person) -> bool:
-    decides = not person.is_same(lease.requester_ids) and not person.refs.isdisjoint(wanted.approvers)
-    asked = (step for step in lease.steps if set(wanted.approvers) <= set(step.approvers))
-    return (decides and wanted.quorum <= 1) or any(len(step.votes) >= wanted.quorum for step in asked)
+def _spelled(reasons: tuple[Reason, ...]) -> str:
+    return "; ".join(f"{r.rule}: {r.text}" for r in reasons)
+
+
+def _kept(lease: Lease) -> str:
+    return f"the lease still ends at {minute(lease.ends_at)}" if lease.ends_at else "nothing was changed"

@@ -10,6 +10,7 @@ from lessor.domain.errors import Refused, instant
 from lessor.domain.extension import extend, require_time_left
 from lessor.domain.lease import IN_USE, Capacity, Change, Event, Lease, State, Warned, changed, minute, require_state
 from lessor.domain.money import Money
+from lessor.domain.quote import Offer
 from lessor.domain.request import spell
 from lessor.domain.resource import Resource
 from lessor.domain.takedown import (
@@ -45,10 +46,14 @@ __all__ = [
     "start_provisioning",
     "stop_failed",
     "stopped",
+    "too_late",
     "wait_for_capacity",
     "warned",
     "warning_undelivered",
 ]
+
+ALTERNATIVES = 5
+"""Other offers that somebody is shown who waits for capacity."""
 
 
 def start_provisioning(lease: Lease, now: datetime) -> Change:
@@ -56,6 +61,15 @@ def start_provisioning(lease: Lease, now: datetime) -> Change:
     require_state(lease, State.APPROVED, State.WAITING_FOR_CAPACITY)
     tries = str(lease.capacity.tries + 1 if lease.capacity else 1)
     return changed(lease, Event("provisioning", now, "lessor", {"try": tries}), state=State.PROVISIONING)
+
+
+def too_late(lease: Lease, now: datetime) -> str:
+    """Why nothing is started any more, in words; empty while there is time left to use."""
+    until = lease.request.until
+    if until is None or until > now:
+        return ""
+    begin = f", reserved from {minute(lease.request.start)}," if lease.request.start else ""
+    return f"the end asked for, {minute(until)}, came before it could start{begin} so nothing was created"
 
 
 def wait_for_capacity(lease: Lease, tried: tuple[str, ...], now: datetime) -> Change:
@@ -73,8 +87,12 @@ def wait_for_capacity(lease: Lease, tried: tuple[str, ...], now: datetime) -> Ch
     until = lease.request.until
     if until is not None and next_try >= until:
         return fail(lease, f"no capacity, and the end asked for comes before the next try; tried {places}", now)
-    capacity = Capacity(tries, tried, next_try, before.first_try if before else now)
-    event = Event("no-capacity", now, "lessor", {"tried": places, "next_try": next_try.isoformat()})
+    others = _alternatives(lease)
+    capacity = Capacity(tries, tried, next_try, before.first_try if before else now, others)
+    data = {"tried": places, "next_try": next_try.isoformat()}
+    if others:
+        data["alternatives"] = ", ".join(f"{one.instance_type} ({one.market.value})" for one in others)
+    event = Event("no-capacity", now, "lessor", data)
     return changed(lease, event, state=State.WAITING_FOR_CAPACITY, capacity=capacity)
 
 
@@ -203,6 +221,8 @@ def restored(lease: Lease, started_at: datetime, now: datetime) -> Change:
         problem="",
         end_set_at=now,
         end_before_restore=None,
+        extensions=lease.extensions + 1,
+        hold_over=False,
         spans=billing.opened(lease.spans, instant("started_at", started_at), hourly),
         warned=(),
     )
@@ -227,6 +247,15 @@ def stop_failed(lease: Lease, problem: str, now: datetime) -> Change:
 def end_unwritten(lease: Lease, problem: str, now: datetime) -> Change:
     """The end date could not be written on the resources; on record, since the guard reads it there."""
     return changed(lease, Event("end-unwritten", now, "lessor", {"problem": problem}))
+
+
+def _alternatives(lease: Lease) -> tuple[Offer, ...]:
+    """What else would have fitted, cheapest first, without what was tried."""
+    if lease.quote is None:
+        return ()
+    chosen = (lease.quote.offer.instance_type, lease.quote.offer.market)
+    others = (one for one in lease.quote.alternatives if (one.instance_type, one.market) != chosen)
+    return tuple(others)[:ALTERNATIVES]
 
 
 def _require_provisioning(lease: Lease, *, restoring: bool) -> None:

@@ -60,6 +60,11 @@ def may_suspend(lease: Lease, now: datetime) -> bool:
     return told is not None and now >= told.stops_at and lease.stoppable and not wanted(lease, now)
 
 
+def stopping(lease: Lease) -> bool:
+    """Whether it is suspended and has not been seen stopped yet."""
+    return lease.state is State.SUSPENDED and lease.suspended_at is None
+
+
 def announced(lease: Lease, via: str, now: datetime) -> Change:
     """The coming stop was announced. It comes no earlier than its notice after that, however late that is (law 4)."""
     require_state(lease, State.ACTIVE)

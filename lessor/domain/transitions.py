@@ -193,7 +193,7 @@ def _verdict(lease: Lease) -> str:
 
 
 def _approved(lease: Lease, by: str, why: str, now: datetime) -> Change:
-    return changed(
+    approved = changed(
         lease,
         Event("approved", now, by, {"why": why}),
         state=State.APPROVED,
@@ -203,6 +203,10 @@ def _approved(lease: Lease, by: str, why: str, now: datetime) -> Change:
         approved_at=now,
         counter=None,
     )
+    start = lease.request.start
+    if start is None or start <= now:
+        return approved
+    return _then(approved, changed(approved.lease, Event("reserved", now, "lessor", {"start": start.isoformat()})))
 
 
 def _denied(lease: Lease, by: str, reason: str, now: datetime) -> Change:
