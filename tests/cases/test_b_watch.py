@@ -17,6 +17,7 @@ from temporalio.client import Client, ScheduleHandle, ScheduleOverlapPolicy, Wor
 from temporalio.testing import WorkflowEnvironment
 
 from lessor import contracts
+from lessor.config.model import LeaseConfig
 from lessor.contracts import RunsReport, SweepOutcome
 from lessor.domain.lease import State
 from lessor.domain.quota import headroom
@@ -26,7 +27,7 @@ from lessor.ports import RetryableError
 from tests.fakes import throttled
 from tests.temporal import dev_server
 from tests.world import PLACE, World, busy_world
-from workflows.schedule import keep_schedule, sweep_schedule
+from workflows.schedule import keep_schedule, people_schedule, sweep_schedule
 
 EVERY = timedelta(minutes=5)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -39,13 +40,15 @@ async def made(env: WorkflowEnvironment) -> ScheduleHandle:
     return env.client.get_schedule_handle(contracts.SWEEP_SCHEDULE)
 
 
-async def times(client: Client, begin: datetime, end: datetime) -> list[datetime]:
-    """When the server would start the sweep."""
+async def times(
+    client: Client, begin: datetime, end: datetime, schedule: str = contracts.SWEEP_SCHEDULE
+) -> list[datetime]:
+    """When the server would start what the schedule starts."""
     first, last = Timestamp(), Timestamp()
     first.FromDatetime(begin)
     last.FromDatetime(end)
     wanted = ListScheduleMatchingTimesRequest(
-        namespace=client.namespace, schedule_id=contracts.SWEEP_SCHEDULE, start_time=first, end_time=last
+        namespace=client.namespace, schedule_id=schedule, start_time=first, end_time=last
     )
     answer = await client.workflow_service.list_schedule_matching_times(wanted)
     return [stamp.ToDatetime(UTC) for stamp in answer.start_time]
@@ -62,11 +65,12 @@ async def done(handle: ScheduleHandle, runs: int) -> None:
 
 
 async def test_B20_daily_run_around_the_clock_change() -> None:
-    """The sweep counts elapsed time: on the days of 23 and 25 hours it runs neither twice nor too late."""
+    """Both sweeps count elapsed time: on the days of 23 and 25 hours they run neither twice nor too late."""
     days = [("2026-03-08", "America/New_York", 23), ("2026-11-01", "America/New_York", 25)]
     days += [("2026-03-29", "Europe/Madrid", 23), ("2026-10-25", "Europe/Madrid", 25)]
     async with dev_server() as env:
         await made(env)
+        await keep_schedule(env.client, people_schedule(LeaseConfig().people_sweep_every))
         for day, zone, hours in days:
             midnight = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo(zone))
             begin = midnight.astimezone(UTC)
@@ -74,6 +78,10 @@ async def test_B20_daily_run_around_the_clock_change() -> None:
             runs = await times(env.client, begin - timedelta(seconds=1), end - timedelta(seconds=1))
             assert len(runs) == len(set(runs)) == hours * 12
             assert {after - before for before, after in pairwise(runs)} == {EVERY}
+            nightly = await times(
+                env.client, begin - timedelta(seconds=1), end - timedelta(seconds=1), contracts.PEOPLE_SCHEDULE
+            )
+            assert len(nightly) == 1
 
 
 async def test_B21_overlap_and_missed_runs_of_a_schedule() -> None:
