@@ -6,34 +6,55 @@ from temporalio import activity
 
 from activities.beating import blocking
 from activities.errors import as_application_errors
-from lessor.contracts import LeaseRef, RecordInput
+from lessor.accounting import Accounting, Plan
+from lessor.contracts import Counted, LeaseRef, PageInput, RecordInput
+from lessor.domain.budget import TAKES_MORE
 from lessor.domain.lease import FINAL, State
 from lessor.domain.people import Person
-from lessor.domain.quota import Quota, Reservation
+from lessor.domain.quota import QuotaPlan
+from lessor.metering import metered, reservation_of
 from lessor.ports import Directory, Ledger
 
 HOLDS_NOTHING = FINAL | {State.STOPPED}
+UNCOUNTED = (State.REQUESTED, State.AWAITING_APPROVAL)
+"""States in which a lease takes nothing, or just what its approval has reserved a moment ago."""
 
 
 class RecordActivities:
     """Writes leases and events, takes and gives back quota, says who a person is."""
 
-    def __init__(self, ledger: Ledger, directory: Directory) -> None:
+    def __init__(self, ledger: Ledger, directory: Directory, plan: Plan = QuotaPlan) -> None:
         self._ledger = ledger
         self._directory = directory
+        self._plan = plan
+        self._accounting = Accounting(ledger, plan)
 
     @blocking
-    def record(self, wanted: RecordInput) -> None:
-        """Append the events and store the lease, once each; a lease that is stopped or over gives its quota back."""
-        self._ledger.record(wanted.lease, wanted.events)
-        if wanted.lease.state in HOLDS_NOTHING:
-            self._ledger.release(wanted.lease.id)
+    def record(self, wanted: RecordInput) -> tuple[PageInput, ...] | None:
+        """Append the events and store the lease, once each; a lease that is stopped or over gives its quota back.
+
+        What it takes of each month is stored with it. Returns what people have to be told of quotas and budgets.
+        """
+        lease, at = wanted.lease, wanted.events[-1].at
+        counted = None if lease.state in UNCOUNTED else metered(lease, self._plan(), at)
+        self._ledger.record(lease, wanted.events, counted)
+        if lease.state in HOLDS_NOTHING:
+            self._ledger.release(lease.id)
+        if counted is None or TAKES_MORE.isdisjoint(event.type for event in wanted.events):
+            return None
+        return self._accounting.alerts(lease, at) or None
 
     @blocking
-    def reserve(self, wanted: Reservation) -> None:
-        """Take the lease's GPUs from its team's quota. Raises `Refused` with the numbers when they do not fit."""
+    def reserve(self, wanted: Counted) -> None:
+        """Take what the lease needs of quotas and budgets, for the owner and team that it has.
+
+        Raises `Refused` with the numbers when it does not fit.
+        """
         with as_application_errors():
-            self._ledger.reserve(wanted, self._quotas(wanted.team))
+            plan = self._plan()
+            metering = metered(wanted.lease, plan, wanted.at)
+            ceilings = plan.of(metering.account, wanted.lease.model)
+            self._ledger.reserve(reservation_of(wanted.lease, plan), ceilings, metering)
 
     @blocking
     def give_back(self, wanted: LeaseRef) -> None:
@@ -45,7 +66,3 @@ class RecordActivities:
         """The person behind an id, now. Somebody unknown is a person without any right, never somebody else."""
         person = await self._directory.person(any_id)
         return person or Person(id=any_id, active=False)
-
-    def _quotas(self, team: str) -> tuple[Quota, ...]:
-        found = self._directory.team(team)
-        return found.quotas if found else ()

@@ -5,17 +5,19 @@ Provider calls are synchronous (the vendors' clients are) and run in threads; di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from lessor.contracts import Delivery, Notice, Observed, PageInput
+from lessor.contracts import Delivery, Notice, Observed, OwnerLeft, PageInput
 from lessor.domain.absence import Absence
+from lessor.domain.alerts import Threshold
+from lessor.domain.budget import Entry, Metering
 from lessor.domain.lease import Event, Lease
 from lessor.domain.money import Money
-from lessor.domain.people import Person, Team
+from lessor.domain.people import Person, Presence, Team
 from lessor.domain.provisioning import Candidate, Order, Provisioned
-from lessor.domain.quota import Quota, Reservation
+from lessor.domain.quota import Account, Ceiling, Reservation
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.records import AuditReport, Ended, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.request import Market, Need, Place
@@ -132,6 +134,10 @@ class Provider(Protocol):
         """Write the end date on the resources themselves (law 10)."""
         ...
 
+    def set_owner(self, lease_id: str, place: Place, owner: str, team: str, cost_center: str) -> None:
+        """Write on the resources whose they are and who pays; a second time changes nothing."""
+        ...
+
 
 class PriceList(Protocol):
     """Dated prices. `None` is unknown, which is never zero."""
@@ -159,6 +165,10 @@ class Directory(Protocol):
 
     async def everybody(self) -> tuple[Person, ...]:
         """All people of the configuration, as it has them."""
+        ...
+
+    async def presences(self, ids: Collection[str]) -> dict[str, Presence]:
+        """Whether the accounts behind `ids` still work, read in a batch."""
         ...
 
     def team(self, key: str) -> Team | None: ...
@@ -212,8 +222,11 @@ class Submissions(Protocol):
 
 
 class LeaseBook(Protocol):
-    def record(self, lease: Lease, events: Sequence[Event]) -> None:
-        """Append events once each (key: lease, revision, index); store the lease unless a later revision is there."""
+    def record(self, lease: Lease, events: Sequence[Event], metering: Metering | None = None) -> None:
+        """Append events once each (key: lease, revision, index); store the lease unless a later revision is there.
+
+        What it takes of each month is stored with it, where `metering` says so.
+        """
         ...
 
     def lease(self, lease_id: str) -> Lease | None: ...
@@ -228,15 +241,36 @@ class LeaseBook(Protocol):
 
 
 class QuotaBook(Protocol):
-    def reserve(self, wanted: Reservation, quotas: Sequence[Quota]) -> None:
-        """Take GPUs in one transaction, once per lease. Raises `Refused` ("quota") with the numbers."""
+    """What is held of quotas and taken of budgets; every sum is made from the rows of leases, never counted apart."""
+
+    def reserve(self, wanted: Reservation, ceilings: Sequence[Ceiling], metering: Metering | None = None) -> None:
+        """Take GPUs and budget in one transaction, once per lease; for another account, move what the lease has to it.
+
+        Raises `Refused` ("quota", "budget") with the numbers; then nothing was changed.
+        """
+        ...
+
+    def commit(self, lease_id: str, ceilings: Sequence[Ceiling], metering: Metering) -> None:
+        """Take budget for a longer lease, until it is recorded next. Raises `Refused` ("budget") with the numbers."""
         ...
 
     def release(self, lease_id: str) -> None:
-        """Give them back; a second time changes nothing."""
+        """Give back what is held and what was only planned; a second time changes nothing."""
         ...
 
     def held(self, team: str = "") -> tuple[Reservation, ...]: ...
+
+    def counted(self, account: Account, ceilings: Sequence[Ceiling], but: str = "") -> tuple[Reservation, ...]:
+        """What is held now against any of these ceilings of an account, except by one lease."""
+        ...
+
+    def taken(self, account: Account, months: Sequence[str], but: str = "") -> tuple[Entry, ...]:
+        """What leases take of these months for an account's team, project or person, except one lease."""
+        ...
+
+    def reach(self, thresholds: Sequence[Threshold], lease_id: str, revision: int) -> tuple[Threshold, ...]:
+        """Note that they are reached; those that were not before this revision of the lease, also when asked again."""
+        ...
 
 
 class IntentLog(Protocol):
@@ -317,6 +351,14 @@ class LeaseRuns(Protocol):
 
     async def observed(self, lease_id: str, seen: Observed) -> bool:
         """Tell the lease what was seen of it; false when it has no open workflow."""
+        ...
+
+    async def owner_left(self, lease_id: str, told: OwnerLeft) -> bool:
+        """Tell the lease that its owner has left; false when it has no open workflow."""
+        ...
+
+    async def restaff(self, lease_id: str) -> bool:
+        """Have the lease look up anew whom it asks; false when it has no open workflow."""
         ...
 
     async def resume(self, lease: Lease, because: str) -> bool:

@@ -10,36 +10,41 @@ from datetime import UTC, date, datetime
 
 from temporalio.client import Client
 
+from lessor.absences import AbsenceAware
 from lessor.catalog import Catalogue, load_catalogue
 from lessor.config import Config, PlaceConfig, PriceConfig
 from lessor.converter import data_converter
 from lessor.directory import ConfigDirectory
-from lessor.domain.case import Case, Judge
+from lessor.domain.case import Judge
 from lessor.domain.money import Money
-from lessor.domain.policy import Decision
 from lessor.engine import TemporalEngine
 from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
 from lessor.ledger import SqlLedger, open_ledger
-from lessor.policyfile import compile_policy, facts
+from lessor.policyfile import compile_policy
 from lessor.ports import Directory, Provider, Watch
 from lessor.providers.aws import Ec2Place, Ec2Provider, OwnPrice
 from lessor.settings import Settings, temporal_connect_config
+from lessor.working import HoursAware
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What every entry point shares: the record, the people, the places and the prices."""
+    """What every entry point shares: the record, the people, the places and the prices.
+
+    `configured` are the people as the configuration has them, `directory` with who is away on top.
+    """
 
     config: Config
     ledger: SqlLedger
+    configured: Directory
     directory: Directory
     providers: Mapping[str, Provider]
     catalogue: Catalogue
     watches: Mapping[str, Watch]
 
     def overlay(self, directory: Directory) -> Parts:
-        """The same parts with another directory, such as one that asks Slack as well."""
-        return replace(self, directory=directory)
+        """The same parts over another directory, such as one that asks Slack as well."""
+        return replace(self, directory=_as_of_now(directory, self.config, self.ledger))
 
 
 def utc_now() -> datetime:
@@ -65,24 +70,26 @@ def open_parts(settings: Settings, config: Config) -> Parts:
         if place.provider == "aws"
     }
     ec2 = Ec2Provider(places, catalogue, templates=settings.lessor_templates)
-    return Parts(config, ledger, ConfigDirectory(config), {"aws": ec2}, catalogue, {"aws": ec2})
+    people = ConfigDirectory(config)
+    known = _as_of_now(people, config, ledger)
+    return Parts(config, ledger, people, known, {"aws": ec2}, catalogue, {"aws": ec2})
+
+
+def _as_of_now(people: Directory, config: Config, ledger: SqlLedger) -> Directory:
+    """With who is away, who stands in for them, and when they work."""
+    return HoursAware(AbsenceAware(people, ledger, utc_now), config.week, utc_now)
 
 
 def judge(config: Config) -> Judge:
     """The organisation's policy as one function. Raises `ConfigError` when a rule cannot be compiled."""
-    policy = compile_policy(config)
-
-    def decide(case: Case) -> Decision:
-        return policy.decide(facts(case))
-
-    return decide
+    return compile_policy(config).judge
 
 
 def build_gateway(parts: Parts, client: Client) -> Gateway:
     """The use cases over these parts and this Temporal."""
     config = parts.config
     offering = Offering(
-        tuple(_place_choice(place) for place in config.places), lambda: _models(parts.catalogue), config.limits
+        tuple(_place_choice(place) for place in config.places), lambda: _models(parts.catalogue), config.limits, lambda: config.quota_plan
     )
     engine = TemporalEngine(client, config.terms())
     return Gateway(engine, parts.ledger, parts.directory, parts.providers, offering, utc_now)

@@ -18,21 +18,23 @@ from temporalio.testing import WorkflowEnvironment
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
+from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
 from lessor import contracts
-from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, SweepInput, SweepOutcome, Verb
+from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, PeopleReport, SweepInput, SweepOutcome, Verb
 from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
-from lessor.domain.quota import Quota
+from lessor.domain.quota import Ceiling, QuotaPlan
 from lessor.domain.request import Need, Place, Request, Workload
 from lessor.domain.resource import Condition
 from lessor.domain.terms import Terms
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import Team
 from lessor.runs import TemporalRuns
+from tests.builders import a_quota
 from tests.fakes import FakeCloud, FakeDirectory, FakeNotifier
 from workflows.worker import CONCURRENCY, Activities, build_workers
 
@@ -67,7 +69,7 @@ class World:
     decision: Decision = ASK_THE_LEAD
     terms: Terms = field(default_factory=Terms)
     made: int = 0
-    quotas: tuple[Quota, ...] = (Quota("research", 16),)
+    plan: QuotaPlan = QuotaPlan((a_quota("research", 16),), thresholds=())
     directory: FakeDirectory = field(default_factory=lambda: FakeDirectory((REQUESTER, MANAGER, SECOND, ADMIN)))
     acts: int = 0
     sweeps: int = 0
@@ -82,10 +84,9 @@ class World:
                     await stack.enter_async_context(worker)
                 yield
 
-    def allow(self, quotas: tuple[Quota, ...]) -> None:
-        """From now on the team may hold this much."""
-        self.quotas = quotas
-        self.directory.teams["research"] = Team("research", lead=MANAGER.id, quotas=quotas)
+    def allow(self, *ceilings: Ceiling, **changes: Any) -> None:
+        """From now on these are the ceilings; `changes` are to the rest of the plan."""
+        self.plan = replace(self.plan, ceilings=ceilings, **changes)
 
     async def ask(self, **changes: object) -> Handle:
         """Start a lease workflow for eight hours of one A10G, with `changes` to the request."""
@@ -146,6 +147,17 @@ class World:
     def events(self, handle: Handle) -> list[str]:
         return [stored.event.type for stored in self.ledger.events(handle.id)]
 
+    async def sweep_people(self) -> PeopleReport:
+        """One look for people who have left, as the schedule starts it; the clock stands still meanwhile."""
+        self.sweeps += 1
+        with self.env.auto_time_skipping_disabled():
+            return await self.env.client.execute_workflow(
+                contracts.PEOPLE_WORKFLOW,
+                id=f"people-{self.sweeps}",
+                task_queue=contracts.TASK_QUEUE,
+                result_type=PeopleReport,
+            )
+
     async def sweep(self) -> SweepOutcome:
         """One sweep, as the schedule starts it; the clock stands still meanwhile."""
         self.sweeps += 1
@@ -202,14 +214,17 @@ class World:
         return activity_time() + self.late
 
     def _activities(self) -> Activities:
-        self.allow(self.quotas)
+        self.directory.teams.setdefault("research", Team("research", lead=MANAGER.id))
         directory, providers = self.directory, {"aws": self.cloud}
         return Activities(
-            RecordActivities(self.ledger, directory),
-            AssessmentActivities(providers, lambda _: self.decision, directory, self.ledger, activity_time),
+            RecordActivities(self.ledger, directory, lambda: self.plan),
+            AssessmentActivities(
+                providers, lambda _: self.decision, directory, self.ledger, activity_time, lambda: self.plan
+            ),
             ProvisioningActivities(providers, self.ledger, activity_time),
             MessageActivities(self.notifier, self.ledger, activity_time),
             SweepActivities({"aws": self.cloud}, self.ledger, TemporalRuns(self.env.client), self._now),
+            PeopleActivities(directory, self.ledger, TemporalRuns(self.env.client), activity_time),
         )
 
 

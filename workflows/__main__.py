@@ -17,26 +17,28 @@ from temporalio.service import RPCError
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
+from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
-from bot.directory import SlackDirectory
 from bot.channels import Channels
+from bot.directory import slack_directory
 from bot.notifier import SlackNotifier
 from bot.settings import slack_settings
 from bot.slack_client import SlackClient
 from lessor.config import Config, ConfigError, load
+from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Place
 from lessor.leaving import leave
 from lessor.metrics import served_metrics
-from lessor.ports import LedgerUnavailableError
 from lessor.notify import Webhook
 from lessor.notify.opening import Opened, open_channels
+from lessor.ports import LedgerUnavailableError
 from lessor.rendering import slack_renderer
 from lessor.runs import TemporalRuns
 from lessor.settings import Settings, SettingsError, read_settings
 from lessor.wiring import Parts, connect_temporal, judge, open_parts, utc_now
-from workflows.schedule import keep_schedule, sweep_schedule
+from workflows.schedule import keep_schedule, people_schedule, sweep_schedule
 from workflows.worker import CONCURRENCY, QUEUES, Activities, build_workers
 
 log = structlog.get_logger("lessor.worker")
@@ -52,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = read_settings()
         settings.require("SLACK_BOT_TOKEN")
         parts = open_parts(settings, load(settings.lessor_config))
-    except (ConfigError, SettingsError, LedgerUnavailableError) as error:
         besides = open_channels(settings, parts.config, parts.ledger)
+    except (ConfigError, SettingsError, LedgerUnavailableError) as error:
         return _cannot_start(error)
     try:
         with served_metrics(settings.lessor_metrics_port):
@@ -94,6 +96,7 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
             session = await stack.enter_async_context(aiohttp.ClientSession())
             if "lessor" in queues:
                 await keep_schedule(client, _sweep(parts.config))
+                await keep_schedule(client, people_schedule(parts.config.lease.people_sweep_every))
             activities = _activities(settings, parts, client, session, besides)
             for worker in build_workers(client, activities, threads, queues=queues):
                 await stack.enter_async_context(worker)
@@ -127,17 +130,22 @@ def _activities(
 ) -> Activities:
     token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
     slack = SlackClient(token, base_url=settings.slack_api_url, session=session)
-    directory = SlackDirectory(parts.directory, slack)
+    directory = parts.overlay(slack_directory(parts.configured, slack, parts.config)).directory
     wording = slack_renderer(settings.lessor_templates)
     by_slack = SlackNotifier(slack, directory, parts.ledger, slack_settings(parts.config), wording, besides.mail)
     webhook = Webhook(besides.hook, session, parts.ledger) if besides.hook else None
     notifier = Channels(by_slack, directory, webhook)
+
+    def plan() -> QuotaPlan:
+        return parts.config.quota_plan
+
     return Activities(
-        RecordActivities(parts.ledger, directory),
-        AssessmentActivities(parts.providers, judge(parts.config), directory, parts.ledger, utc_now),
+        RecordActivities(parts.ledger, directory, plan),
+        AssessmentActivities(parts.providers, judge(parts.config), directory, parts.ledger, utc_now, plan),
         ProvisioningActivities(parts.providers, parts.ledger, utc_now),
         MessageActivities(notifier, parts.ledger, utc_now),
         SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now),
+        PeopleActivities(directory, parts.ledger, TemporalRuns(client), utc_now),
     )
 
 

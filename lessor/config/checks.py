@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from zoneinfo import ZoneInfo, available_timezones
 
-from lessor.catalog import load_catalogue
-from lessor.config.configuration import ALL_MODELS, Config
+from lessor.config.budgeting import check_limits
+from lessor.config.configuration import Config
+from lessor.config.deciders import approver, check_stand_ins, varies
 from lessor.config.model import LeaseConfig, PlaceConfig
 from lessor.config.notifications import check_notifications
 from lessor.config.problems import KeyPath
 from lessor.config.rules import StepConfig
 from lessor.config.wording import nearest
+from lessor.domain import offboarding
 from lessor.domain.request import spell
 from lessor.domain.sweep import LATEST, SOONEST
+from lessor.when.hours import known_country
 
 Found = Iterator[tuple[KeyPath, str]]
 
@@ -22,7 +25,10 @@ def check(config: Config) -> Found:
     """`(key path, message)` for everything in a well-formed configuration that contradicts itself."""
     yield from _people(config)
     yield from _teams(config)
-    yield from _quotas(config)
+    yield from check_stand_ins(config)
+    yield from _months(config)
+    yield from _countries(config)
+    yield from check_limits(config)
     yield from _lease(config.lease)
     yield from _sweep(config.lease)
     yield from _places(config)
@@ -69,6 +75,21 @@ def _zone_hint(name: str) -> str:
     return f"; did you mean '{city}'?" if city else "; allowed: an IANA name such as Europe/Berlin, or UTC"
 
 
+def _countries(config: Config) -> Found:
+    people = config.organisation.people
+    named: dict[KeyPath, str] = {("organisation", "country"): config.organisation.country}
+    named |= {("organisation", "people", index, "country"): one.country for index, one in enumerate(people)}
+    for path, country in named.items():
+        if country and not known_country(country):
+            yield path, f"the public holidays of '{country}' are not known; use a code such as DE, US or US-CA"
+
+
+def _months(config: Config) -> Found:
+    zone = config.organisation.tz
+    if not _is_zone(zone):
+        yield ("organisation", "tz"), f"'{zone}' is no time zone{_zone_hint(zone)}"
+
+
 def _teams(config: Config) -> Found:
     organisation = config.organisation
     for key, team in organisation.teams.items():
@@ -92,24 +113,9 @@ def _known(config: Config, refs: Iterable[str], path: KeyPath) -> Found:
             yield here, f"nobody is '{ref}'{nearest(ref, list(config.primary_ids))}; add them to organisation.people"
 
 
-def _quotas(config: Config) -> Found:
-    teams = list(config.organisation.teams)
-    catalogue = load_catalogue() if config.organisation.quotas else None
-    for team, ceilings in config.organisation.quotas.items():
-        path: KeyPath = ("organisation", "quotas", team)
-        if team not in teams:
-            yield path, f"there is no team '{team}'{nearest(team, teams)}; teams: {', '.join(teams)}"
-        for model in ceilings:
-            if catalogue and model != ALL_MODELS and not catalogue.model(model):
-                meant = catalogue.canonical(model)
-                names = ", ".join(one.name for one in catalogue.models())
-                hint = f"; write '{meant}'" if meant else f"; allowed: {ALL_MODELS}, {names}"
-                yield (*path, model), f"'{model}' is no GPU model of the catalogue{hint}"
-
-
 def _lease(lease: LeaseConfig) -> Found:
     positive = ("min_duration", "max_duration", "max_total", "lapse_after", "verify_interval", "blocked_retry")
-    for key in positive:
+    for key in (*positive, "remind_after", "escalate_after"):
         if not getattr(lease, key):
             yield ("lease", key), "is 0; it must be longer than that"
     if lease.max_duration < lease.min_duration:
@@ -132,6 +138,9 @@ def _sweep(lease: LeaseConfig) -> Found:
     if not SOONEST <= lease.sweep_every <= LATEST:
         message = f"is {spell(lease.sweep_every)}; allowed: {spell(SOONEST)} to {spell(LATEST)}"
         yield ("lease", "sweep_every"), message
+    if not SOONEST <= lease.people_sweep_every <= offboarding.LATEST:
+        message = f"is {spell(lease.people_sweep_every)}; allowed: {spell(SOONEST)} to {spell(offboarding.LATEST)}"
+        yield ("lease", "people_sweep_every"), message
 
 
 def _places(config: Config) -> Found:
@@ -184,39 +193,9 @@ def _steps(config: Config, steps: tuple[StepConfig, ...], path: KeyPath) -> Foun
         here = (*path, index)
         deciders: set[str] = set()
         for ref in step.approvers:
-            people, problem = _approver(config, ref)
+            people, problem = approver(config, ref)
             if problem:
                 yield here, problem
             deciders |= people
-        varies = "lead" in step.approvers
-        if deciders and not varies and len(deciders) < step.quorum:
+        if deciders and not varies(step.approvers) and len(deciders) < step.quorum:
             yield here, f"asks for {step.quorum} approvals but only {len(deciders)} active people could give one"
-
-
-def _approver(config: Config, ref: str) -> tuple[set[str], str]:
-    """Who stands behind an approver reference, and what is wrong with it."""
-    organisation = config.organisation
-    kind, _, name = ref.partition(":")
-    if ref == "admins":
-        return _active(config, organisation.admins), ""
-    if ref == "lead":
-        without = [key for key, team in organisation.teams.items() if not _active(config, [team.lead])]
-        problem = f"asks for the team's lead, but these teams have no active one: {', '.join(without)}"
-        return set(), problem if without else ""
-    if kind == "lead" and name in organisation.teams:
-        people = _active(config, [organisation.teams[name].lead])
-    elif kind == "group" and name in organisation.groups:
-        people = _active(config, organisation.groups[name])
-    elif kind == "person":
-        people = _active(config, [name])
-    elif kind in ("lead", "group") and name:
-        known = list(organisation.teams if kind == "lead" else organisation.groups)
-        return set(), f"'{ref}' does not exist{nearest(name, known)}; there are: {', '.join(known) or 'none'}"
-    else:
-        return set(), f"'{ref}' is no approver; allowed: lead, lead:TEAM, group:NAME, person:ID, admins"
-    return people, "" if people else f"nobody active stands behind '{ref}'"
-
-
-def _active(config: Config, refs: Iterable[str]) -> set[str]:
-    active = {person.id for person in config.organisation.people if person.active}
-    return {found for ref in refs if (found := config.person_id(ref)) in active and found}

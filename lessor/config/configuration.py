@@ -6,19 +6,21 @@ from functools import cached_property
 
 from pydantic import Field, PrivateAttr
 
-from lessor.config.model import LeaseConfig, Organisation, PlaceConfig, Section, SlackConfig
+from lessor.config.budgeting import quota_plan
+from lessor.config.hours import HoursConfig
+from lessor.config.model import LeaseConfig, Organisation, PersonConfig, PlaceConfig, SlackConfig
 from lessor.config.notifications import NotificationsConfig
 from lessor.config.problems import KeyPath
 from lessor.config.reading import Document
 from lessor.config.rules import PolicyConfig, SecurityConfig
+from lessor.config.section import Section
+from lessor.domain.money import Money
 from lessor.domain.people import Person
-from lessor.domain.quota import Quota
+from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Limits
 from lessor.domain.terms import Terms
 from lessor.ports import Team
-
-ALL_MODELS = "all"
-"""The key under a team's quotas that counts GPUs of all models together."""
+from lessor.when.hours import Week
 
 
 class Config(Section):
@@ -46,6 +48,11 @@ class Config(Section):
         """The name of the file it was read from, for errors."""
         return self._document.file
 
+    @property
+    def document(self) -> Document:
+        """What it was read from, as plain data with lines; without data if it was not read from anything."""
+        return self._document
+
     def line(self, path: KeyPath) -> int:
         """The line of a key path in the file; 0 for a configuration that was not read from one."""
         return self._document.line(path)
@@ -72,8 +79,13 @@ class Config(Section):
 
     def terms(self) -> Terms:
         """The timings that a lease requested now takes with it."""
-        lease = self.lease
+        lease, step_up = self.lease, self.policy.step_up_above
         return Terms(
+            remind_after=lease.remind_after,
+            escalate_after=lease.escalate_after,
+            escalations=lease.escalations,
+            step_up=Money(step_up, self.organisation.currency) if step_up is not None else None,
+            reask_share=self.policy.reask_share,
             lapse_after=lease.lapse_after,
             warnings=lease.warnings,
             short_warnings=lease.short_warnings,
@@ -89,6 +101,27 @@ class Config(Section):
             blocked_retry=lease.blocked_retry,
         )
 
+    @cached_property
+    def slack_groups(self) -> tuple[str, ...]:
+        """The user groups of Slack that steps name, as they spell them."""
+        asked = (*self.policy.default.require, *(s for rule in self.policy.rules for s in rule.then.require or ()))
+        refs = (ref for step in asked for ref in step.approvers if ref.startswith("slack-group:"))
+        return tuple(dict.fromkeys(ref.partition(":")[2] for ref in refs))
+
+    @cached_property
+    def _entries(self) -> dict[str, PersonConfig]:
+        return {person.id: person for person in self.organisation.people}
+
+    def week(self, person_id: str) -> Week | None:
+        """When the person with this primary id works; `None` for round the clock."""
+        entry = self._entries.get(person_id)
+        own = entry.working_hours if entry else None
+        hours = own or self.organisation.working_hours
+        country = (entry.country if entry else "") or self.organisation.country
+        if isinstance(hours, HoursConfig):
+            return hours.week(country)
+        return Week() if own else None
+
     def limits(self, person: Person) -> Limits:
         """What this person may ask for."""
         return Limits(
@@ -100,10 +133,10 @@ class Config(Section):
             max_disk_gib=self.lease.max_disk_gib,
         )
 
-    def quotas(self, team: str) -> tuple[Quota, ...]:
-        """The ceilings of one team; empty when it has none."""
-        ceilings = self.organisation.quotas.get(team, {})
-        return tuple(Quota(team, gpus, "" if model == ALL_MODELS else model) for model, gpus in ceilings.items())
+    @cached_property
+    def quota_plan(self) -> QuotaPlan:
+        """What teams, projects and people may hold at once and use in a month."""
+        return quota_plan(self)
 
     def team(self, key: str) -> Team:
         """The team with this key. Raises KeyError: keys are checked where they come in."""
@@ -114,7 +147,6 @@ class Config(Section):
             lead=self.person_id(team.lead) or "",
             channel=team.channel,
             cost_center=team.cost_center,
-            quotas=self.quotas(key),
             delegate=self.person_id(team.delegate) or "",
             budget_owner=self.person_id(team.budget_owner) or "",
         )

@@ -4,9 +4,11 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from lessor.config.durations import Duration
+from lessor.config.hours import Country, HoursConfig, WorkingHours
+from lessor.config.section import Section
 from lessor.domain.request import Market
 from lessor.domain.sweep import EVERY
 from lessor.domain.terms import Terms
@@ -14,12 +16,7 @@ from lessor.domain.terms import Terms
 DEFAULTS = Terms()
 KEY = r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$"
 PERSON_ID = r"^[UW][A-Z0-9]{2,20}$"
-
-
-class Section(BaseModel):
-    """Frozen, strict, and nothing that is not in the documentation."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", use_attribute_docstrings=True)
+SCOPE = r"^(team|project|person):\S+$"
 
 
 def _digits(value: object) -> object:
@@ -52,6 +49,10 @@ class PersonConfig(Section):
     """Set to false when the person has left: they decide nothing any more and are skipped by messages."""
     delegate: Annotated[str, Field(max_length=120)] = ""
     """Who decides for this person while they are away, by id or e-mail address; `/gpu away` may name somebody else."""
+    working_hours: WorkingHours | None = None
+    """When this person works, in their time zone; the organisation's hours if empty, `always` for round the clock."""
+    country: Country = ""
+    """The country whose public holidays are free for this person, such as DE or DE-BY; the organisation's if empty."""
 
 
 class TeamConfig(Section):
@@ -73,6 +74,38 @@ class TeamConfig(Section):
     """Who decides where a rule says `budget-owner`: a person's id or e-mail address."""
 
 
+class LimitConfig(Section):
+    """The most of one thing for one scope: exactly one of gpus, gpu_hours and money."""
+
+    scope: Annotated[str, Field(pattern=SCOPE)]
+    """`team:KEY`, `project:KEY` or `person:ID`; `team:*` gives every team its own, and so on."""
+    gpus: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    """GPUs at once."""
+    gpu_hours: Annotated[int, Field(ge=0, le=1_000_000_000)] | None = None
+    """GPU-hours in a calendar month."""
+    money: Annotated[Decimal, Field(ge=0, le=1_000_000_000, max_digits=14)] | None = None
+    """Money in a calendar month, in the organisation's currency."""
+    model: Annotated[str, Field(max_length=64)] = ""
+    """Only GPUs of this model, such as A100-80GB; all models together if empty."""
+    hard: bool = True
+    """Set to false to warn only: then rules may look at it, and nothing is refused because of it."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "LimitConfig":
+        if [self.gpus, self.gpu_hours, self.money].count(None) != 2:
+            raise ValueError("needs exactly one of gpus, gpu_hours and money; write a line for each")
+        return self
+
+
+class CohortConfig(Section):
+    """Teams that lend each other the GPUs that they do not use, up to what they may hold together."""
+
+    teams: Annotated[tuple[Key, ...], Field(min_length=2)]
+    """Its teams; each needs a hard limit of GPUs at once."""
+    borrow: dict[Key, Annotated[int, Field(ge=0, le=100_000)]] = Field(default_factory=dict)
+    """By team, how many GPUs it may hold beyond its own limit; a team that is not here only lends."""
+
+
 class Organisation(Section):
     """Who is who, and what each team may hold."""
 
@@ -84,12 +117,24 @@ class Organisation(Section):
     """Everybody who asks or decides."""
     teams: Annotated[dict[Key, TeamConfig], Field(min_length=1)]
     """Teams by key; the key stands in requests, tags and quotas."""
-    groups: dict[Key, tuple[PersonRef, ...]] = {}
+    groups: dict[Key, tuple[PersonRef, ...]] = Field(default_factory=dict)
     """Named groups of people for approval steps, such as finance."""
     admins: Annotated[tuple[PersonRef, ...], Field(min_length=1)]
     """Who may act on every lease and decide when nobody else can."""
-    quotas: dict[Key, dict[Text, Annotated[int, Field(ge=0, le=100_000)]]] = {}
-    """GPUs that a team may hold at once: by team, then `all` or a GPU model such as A100-80GB."""
+    quotas: dict[Key, dict[Text, Annotated[int, Field(ge=0, le=100_000)]]] = Field(default_factory=dict)
+    """GPUs that a team may hold at once: by team, then `all` or a GPU model such as A100-80GB; short for `limits`."""
+    limits: Annotated[tuple[LimitConfig, ...], Field(max_length=10_000)] = ()
+    """What teams, projects and people may hold at once and use in a month; see docs/quota.md."""
+    cohorts: dict[Key, CohortConfig] = Field(default_factory=dict)
+    """Groups of teams that lend each other GPUs, by name."""
+    alerts: Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], Field(max_length=10)] = (50, 80, 100)
+    """At which percentages of a limit people are told, once a month each; an empty list tells nobody."""
+    tz: Annotated[str, Field(max_length=60)] = "UTC"
+    """The time zone whose calendar months limits and budgets are counted in, such as Europe/Berlin."""
+    working_hours: WorkingHours = Field(default_factory=HoursConfig)
+    """When people work, each in their own time zone: reminders, escalations and lapses count these hours only."""
+    country: Country = ""
+    """The country whose public holidays are free, such as DE or DE-BY."""
 
 
 class SlackConfig(Section):
@@ -122,8 +167,15 @@ class LeaseConfig(Section):
     """The most GPUs in one request."""
     max_disk_gib: Annotated[int, Field(ge=8, le=65_536)] = 16_384
     """The largest root volume, in GiB."""
-    lapse_after: Duration = DEFAULTS.lapse_after
-    """A request that nobody decides lapses after this; silence never approves."""
+    remind_after: Duration = DEFAULTS.remind_after
+    """Those who decide are reminded after this much of their working time, then after twice as much, and so on."""
+    escalate_after: Duration = DEFAULTS.escalate_after
+    """After this much working time without a decision the next level is asked as well."""
+    escalations: Annotated[int, Field(ge=0, le=10)] = DEFAULTS.escalations
+    """How many times the next level is asked because nobody answered."""
+    lapse_after: Duration = timedelta(hours=18)
+    """A request lapses after this much working time (two days of nine hours) without a decision; silence never
+    approves."""
     warnings: Annotated[tuple[Duration, ...], Field(min_length=1, max_length=10)] = DEFAULTS.warnings
     """How long before the end the owner is warned."""
     short_warnings: Annotated[tuple[Duration, ...], Field(min_length=1, max_length=10)] = DEFAULTS.short_warnings
@@ -146,6 +198,8 @@ class LeaseConfig(Section):
     """The pause between tries of a blocked deletion."""
     sweep_every: Duration = EVERY
     """How often every place is read and compared with the ledger."""
+    people_sweep_every: Duration = timedelta(days=1)
+    """How often owners and approvers are looked up, to find those who have left."""
 
 
 class PriceConfig(Section):
@@ -190,7 +244,7 @@ class PlaceConfig(Section):
     """What may be bought here: on-demand, spot, capacity-block."""
     instance_types: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")], ...] = ()
     """Types that may be used; all of the catalogue if empty."""
-    subnets: dict[str, Annotated[str, Field(pattern=r"^subnet-[0-9a-f]+$")]] = {}
+    subnets: dict[str, Annotated[str, Field(pattern=r"^subnet-[0-9a-f]+$")]] = Field(default_factory=dict)
     """Subnets by zone; the account's default subnets if empty."""
     security_group: Annotated[str, Field(pattern=r"^(sg-[0-9a-f]+)?$")] = ""
     """A group without inbound rules; one is made for each lease if empty."""
@@ -202,7 +256,7 @@ class PlaceConfig(Section):
     """The key for volumes; the account's default key if empty."""
     user_data_template: Annotated[str, Field(max_length=400)] = ""
     """A Jinja2 template of the first-boot script; the one that ships if empty."""
-    prices: dict[str, PriceConfig] = {}
+    prices: dict[str, PriceConfig] = Field(default_factory=dict)
     """Negotiated prices by instance type; the catalogue's prices if empty."""
 
 

@@ -15,6 +15,7 @@ from lessor.config.secrets import without_secrets
 PATTERNS = {
     r"^[UW][A-Z0-9]{2,20}$": "a Slack member id such as U0AAA1111 (in Slack: Profile, More, Copy member ID)",
     r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$": "1 to 40 lower-case letters, digits and hyphens, such as research-us",
+    r"^(team|project|person):\S+$": "team:KEY, project:KEY or person:ID, or * for each of them, such as team:*",
     r"^[A-Z]{3}$": "a currency code of three capital letters, such as USD or EUR",
     r"^[a-z]{2}(-[a-z]+)+-\d$": "a region such as us-east-1",
     r"^[a-z0-9-]+\.[a-z0-9-]+$": "an instance type such as g5.xlarge",

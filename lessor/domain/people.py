@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
-from lessor.domain.quota import Quota
 from lessor.domain.worktime import Hours
+
+
+class Presence(StrEnum):
+    """Whether somebody's account still works. What could not be read is unknown, and unknown is not gone (law 1)."""
+
+    HERE = "here"
+    GONE = "gone"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,7 @@ class Person:
     stands_in: tuple[StandIn, ...] = ()
     hours: Hours | None = None
     slack_groups: tuple[str, ...] = ()
+    listed: bool = True
 
     @property
     def all_ids(self) -> frozenset[str]:
@@ -55,7 +64,6 @@ class Person:
     @property
     def refs(self) -> frozenset[str]:
         """The references that mean this person: `person:ID`, `group:NAME`, `slack-group:HANDLE`, `team:KEY`,
-    listed: bool = True
         `lead:TEAM`, `budget-owner:TEAM`, `admins`.
         """
         refs = {f"person:{i}" for i in self.all_ids} | {f"team:{t}" for t in self.teams}
@@ -77,7 +85,6 @@ class Team:
     lead: str = ""
     channel: str = ""
     cost_center: str = ""
-    quotas: tuple[Quota, ...] = ()
     delegate: str = ""
     budget_owner: str = ""
     schedule: str = ""

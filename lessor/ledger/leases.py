@@ -9,11 +9,13 @@ from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, func, select, update
 
+from lessor.domain.budget import Metering
 from lessor.domain.errors import instant
 from lessor.domain.lease import Event, Lease
 from lessor.domain.records import LeaseQuery
 from lessor.ledger.book import Book
 from lessor.ledger.chain import Entry, canonical, entry_hash
+from lessor.ledger.commitments import CommitmentTable
 from lessor.ledger.models import EVENTS, HEAD, LEASES
 from lessor.ledger.snapshots import LEASE, UnreadableSnapshotError, digest
 from lessor.ports import LedgerUnavailableError
@@ -34,9 +36,10 @@ _ONE = select(LEASES.c.snapshot).where(LEASES.c.id == bindparam("lease"))
 class SqlLeaseBook(Book):
     """The leases of `ports.LeaseBook` in SQL."""
 
-    def record(self, lease: Lease, events: Sequence[Event]) -> None:
-        """Append the events and store the lease in one transaction; a repetition changes nothing.
+    def record(self, lease: Lease, events: Sequence[Event], metering: Metering | None = None) -> None:
+        """Append the events and store the lease, and what it takes of each month, in one transaction.
 
+        A repetition changes nothing, and what comes late overwrites nothing newer.
         Raises `ValueError` without events: a lease that changed without a trace would break the audit.
         """
         if not events:
@@ -44,7 +47,9 @@ class SqlLeaseBook(Book):
         snapshot = LEASE.dump(lease)
         with self._db.write() as connection:
             # First of all: it locks the lease, so that nobody else adds to this revision until the end.
-            connection.execute(self._store, columns(lease, snapshot))
+            stored = connection.execute(self._store, columns(lease, snapshot)).rowcount
+            if stored and metering is not None:
+                self._months.write(connection, self._months.settled(connection, lease.id, metering))
             head = connection.execute(_HEAD, {"lease": lease.id, "rev": lease.revision}).one_or_none()
             if head is None:
                 raise LedgerUnavailableError("the head of the ledger's chain is missing; run `lessor audit verify`")
@@ -72,6 +77,10 @@ class SqlLeaseBook(Book):
                 break
             after = rows[-1].id
         return tuple(found)
+
+    @cached_property
+    def _months(self) -> CommitmentTable:
+        return CommitmentTable(self._db)
 
     @cached_property
     def _store(self) -> Any:

@@ -87,24 +87,69 @@ class SubmissionRow(Base):
     started: Mapped[bool]
 
 
-class TeamRow(Base):
-    """A team whose reservations are counted; locked by whoever reserves for it."""
+class ScopeRow(Base):
+    """A team, project, person or cohort for which something is counted; locked by whoever reserves for it."""
 
-    __tablename__ = "quota_teams"
+    __tablename__ = "quota_scopes"
 
-    team: Mapped[str] = mapped_column(primary_key=True)
+    scope: Mapped[str] = mapped_column(primary_key=True)
 
 
 class ReservationRow(Base):
     """GPUs that one lease holds now; gone when they are given back."""
 
     __tablename__ = "reservations"
-    __table_args__ = (CheckConstraint("gpus >= 0", "not_negative"), Index(None, "team"))
+    __table_args__ = (
+        CheckConstraint("gpus >= 0", "not_negative"),
+        *(Index(None, column) for column in ("team", "project", "person")),
+    )
 
     lease_id: Mapped[str] = mapped_column(primary_key=True)
     team: Mapped[str]
     model: Mapped[str]
     gpus: Mapped[int]
+    project: Mapped[str] = mapped_column(server_default="")
+    person: Mapped[str] = mapped_column(server_default="")
+
+
+class CommitmentRow(Base):
+    """What one lease takes of one month, for one of the accounts that it has had: see `domain.budget.Commitment`.
+
+    Time is in microseconds of one GPU, money in millionths of `currency`, NULL where it is unknown.
+    """
+
+    __tablename__ = "commitments"
+    __table_args__ = tuple(Index(None, "month", column) for column in ("team", "project", "person"))
+
+    lease_id: Mapped[str] = mapped_column(primary_key=True)
+    month: Mapped[str] = mapped_column(primary_key=True)
+    part: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    team: Mapped[str]
+    project: Mapped[str]
+    person: Mapped[str]
+    model: Mapped[str]
+    currency: Mapped[str]
+    time: Mapped[int] = mapped_column(BigInteger)
+    money: Mapped[int | None] = mapped_column(BigInteger)
+    ahead_time: Mapped[int] = mapped_column(BigInteger)
+    ahead_money: Mapped[int | None] = mapped_column(BigInteger)
+    ahead_from: Mapped[datetime | None]
+    ahead_to: Mapped[datetime | None]
+    running: Mapped[bool]
+
+
+class AlertRow(Base):
+    """A threshold of a ceiling that was reached in a month, and the record of a lease that reached it."""
+
+    __tablename__ = "budget_alerts"
+
+    scope: Mapped[str] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    model: Mapped[str] = mapped_column(primary_key=True)
+    month: Mapped[str] = mapped_column(primary_key=True)
+    threshold: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    lease_id: Mapped[str]
+    revision: Mapped[int]
 
 
 class IntentRow(Base):
@@ -176,8 +221,10 @@ LEASES = table(LeaseRow)
 EVENTS = table(EventRow)
 HEAD = table(HeadRow)
 SUBMISSIONS = table(SubmissionRow)
-TEAMS = table(TeamRow)
+SCOPES = table(ScopeRow)
 RESERVATIONS = table(ReservationRow)
+COMMITMENTS = table(CommitmentRow)
+ALERTS = table(AlertRow)
 INTENTS = table(IntentRow)
 RESOURCES = table(ResourceRow)
 MESSAGES = table(MessageRow)

@@ -12,9 +12,9 @@ import pytest
 from lessor.contracts import RunsReport, Verb
 from lessor.domain.lease import State, describe
 from lessor.domain.policy import Decision, Outcome, Reason
-from lessor.domain.quota import Quota
 from lessor.domain.resource import Condition
 from lessor.ports import PermanentError, RetryableError
+from tests.builders import a_quota
 from tests.temporal import dev_server
 from tests.world import MANAGER, Handle, World, busy_world, tiny_terms
 
@@ -33,7 +33,7 @@ async def test_B24_cancellation_without_cleanup() -> None:
     draw = random.Random(24)
     few = asyncio.Semaphore(20)
     async with dev_server() as env, busy_world(env) as leases:
-        leases.allow((Quota("research", 200),))
+        leases.allow(a_quota("research", 200))
         leases.terms, leases.decision = tiny_terms(), AT_ONCE
 
         async def live(progress: int, pause: float) -> Handle:

@@ -14,12 +14,12 @@ from lessor import contracts
 from lessor.contracts import LeaseInput, Verb
 from lessor.domain.lease import State
 from lessor.domain.policy import Decision, Outcome, Reason
-from lessor.domain.quota import Quota
 from lessor.domain.records import Submission
 from lessor.domain.request import Need, Request, Workload
 from lessor.domain.terms import Terms
 from lessor.engine import TakenError, TemporalEngine
 from lessor.ports import RetryableError
+from tests.builders import a_quota
 from tests.temporal import dev_server
 from tests.world import MANAGER, PLACE, REQUESTER, World, busy_world, tiny_terms
 
@@ -120,7 +120,7 @@ async def test_B10_start_after_a_failed_run(leases: World) -> None:
 
 async def test_B12_retry_repeats_a_side_effect(leases: World) -> None:
     """Twenty launches, stops and deletions have their effect, and the answer never comes."""
-    leases.allow((Quota("research", 20),))
+    leases.allow(a_quota("research", 20))
     leases.decision = AT_ONCE
     for call in ("launch", "stop", "delete"):
         leases.cloud.lose[call] = [RetryableError("the worker died before it could answer") for _ in range(20)]

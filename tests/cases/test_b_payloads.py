@@ -20,11 +20,10 @@ from lessor.domain.errors import Invalid, Refused
 from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision
-from lessor.domain.quota import Quota
 from lessor.domain.quote import Quote
 from lessor.domain.request import Place, Request, validate
 from lessor.domain.resource import Condition
-from tests.builders import a_decision, a_lease, a_place, a_quote, a_request, some_limits
+from tests.builders import a_decision, a_lease, a_place, a_quota, a_quote, a_request, some_limits
 from tests.temporal import dev_server
 from tests.world import MANAGER, REQUESTER, World, busy_world
 from workflows.worker import WORKFLOWS, Activities
@@ -150,7 +149,7 @@ def test_B19_workflows_and_activities_take_one_model() -> None:
 
 async def test_B32_time_skipping_runs_ahead_of_the_workflow(leases: World) -> None:
     """Fifty leases: each is seen waiting for approval before the clock moves, and none is overtaken by it."""
-    leases.allow((Quota("research", 50),))
+    leases.allow(a_quota("research", 50))
     handles = [await leases.ask() for _ in range(50)]
     for handle in handles:
         await leases.until(handle, State.AWAITING_APPROVAL)

@@ -167,7 +167,7 @@ async def test_B23_list_shows_a_state_that_is_no_longer_true(leases: World) -> N
     assert (await leases.sweep()).runs == RunsReport(1, (old.id,))
     assert (await leases.recorded(old, State.CLOSED)).ending_reason.startswith("terminated: ")
     assert (await leases.recorded(new, State.AWAITING_APPROVAL)).ending_reason == ""
-    [room] = headroom(leases.quotas, leases.ledger.held("research"), "research", "A10G")
+    [room] = headroom(leases.plan.ceilings, leases.ledger.held("research"))
     assert room.used == 0
     code = [path for package in ("lessor", "workflows", "activities", "bot") for path in (CODE / package).rglob("*.py")]
     asks_lists = [p.name for p in code if re.search(r"\.(list|count)_workflows\(", p.read_text(encoding="utf-8"))]

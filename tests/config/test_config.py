@@ -14,11 +14,11 @@ from lessor.config import Config, load, loads
 from lessor.config.durations import duration
 from lessor.config.schema import schema, schema_text
 from lessor.directory import ConfigDirectory
-from lessor.domain.quota import Quota
 from lessor.domain.request import Limits, Market
 from lessor.domain.terms import Terms
 from lessor.policyfile import compile_policy
 from lessor.ports import Team
+from tests.builders import a_quota
 from tests.config.sample import VALID, changed
 
 ROOT = Path(__file__).parents[2]
@@ -49,10 +49,8 @@ def test_limits_are_those_of_the_person() -> None:
 
 def test_quotas_and_teams() -> None:
     config = loads(VALID)
-    quotas = (Quota("research", 16), Quota("research", 8, "A100-80GB"))
-    assert config.quotas("research") == quotas
-    assert config.quotas("nobody") == ()
-    assert config.team("research") == Team("research", "Research", "U0MANAGER", "", "4711", quotas)
+    assert config.quota_plan.ceilings == (a_quota("research", 16), a_quota("research", 8, "A100-80GB"))
+    assert config.team("research") == Team("research", "Research", "U0MANAGER", "", "4711")
 
 
 def test_a_place_without_more_has_on_demand_only() -> None:

@@ -14,16 +14,17 @@ from lessor.domain import lookalike
 from lessor.domain.errors import Invalid, Refused
 from lessor.domain.identity import lease_id
 from lessor.domain.lease import Event, State
-from lessor.domain.quota import Quota, Reservation
+from lessor.domain.quota import QuotaPlan, Reservation
 from lessor.engine import TakenError, UnreachableError
 from lessor.gateway import Gateway, Offering, PlaceChoice, Submitted
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import PermanentError, RetryableError, Submission, Team
-from tests.builders import ASKED, MANAGER, PEOPLE, REQUESTER, a_lease, a_request, some_limits
+from tests.builders import ASKED, MANAGER, PEOPLE, REQUESTER, a_lease, a_quota, a_request, some_limits
 from tests.fakes import FakeCloud, FakeDirectory
 
 AN_EVENT = (Event("recorded", ASKED, "lessor", {}),)
-TEAM = Team("ml", lead=MANAGER.id, cost_center="4711", quotas=(Quota("ml", 8),))
+TEAM = Team("ml", lead=MANAGER.id, cost_center="4711")
+PLAN = QuotaPlan((a_quota("ml", 8),))
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Desk:
 def desk() -> Iterator[Desk]:
     ledger, engine, cloud = open_ledger("sqlite://"), FakeEngine(), FakeCloud(lambda: ASKED)
     place = a_request().place
-    offering = Offering((PlaceChoice(place.name, place.name, place.provider),), tuple, lambda person: some_limits())
+    offering = Offering((PlaceChoice(place.name, place.name, place.provider),), tuple, lambda person: some_limits(), lambda: PLAN)
     directory = FakeDirectory(PEOPLE, (TEAM,))
     gateway = Gateway(engine, ledger, directory, {place.provider: cloud}, offering, lambda: ASKED)
     yield Desk(gateway, engine, ledger, cloud)
@@ -203,7 +204,7 @@ async def test_who_can_decide_now_never_names_the_requester(desk: Desk) -> None:
 
 
 async def test_headroom_is_what_the_ledger_holds(desk: Desk) -> None:
-    desk.ledger.reserve(Reservation("gpu-00000001", "ml", "A100-80GB", 5), TEAM.quotas)
+    desk.ledger.reserve(Reservation("gpu-00000001", "ml", "A100-80GB", 5), PLAN.ceilings)
     [room] = await desk.gateway.headroom("ml", "A100-80GB")
     assert (room.quota.gpus, room.used, room.free) == (8, 5, 3)
 

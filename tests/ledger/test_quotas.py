@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from lessor.domain.errors import Refused
 from lessor.domain.lease import FINAL, Event, State
-from lessor.domain.quota import Quota, Reservation
+from lessor.domain.quota import Ceiling, Reservation
 from lessor.ledger import SqlLedger, open_ledger
-from tests.builders import ASKED, a_lease
+from tests.builders import ASKED, a_lease, a_quota
 
-EIGHT = (Quota("ml", 8),)
+EIGHT = (a_quota("ml", 8),)
 
 
 def wanted(number: int, gpus: int = 8, team: str = "ml", model: str = "A100-80GB") -> Reservation:
     return Reservation(f"gpu-{number:08}", team, model, gpus)
 
 
-def try_reserve(ledger: SqlLedger, reservation: Reservation, quotas: tuple[Quota, ...] = EIGHT) -> str:
+def try_reserve(ledger: SqlLedger, reservation: Reservation, quotas: tuple[Ceiling, ...] = EIGHT) -> str:
     """What came of it: `reserved` or the words of the refusal."""
     try:
         ledger.reserve(reservation, quotas)
@@ -56,7 +56,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers_and_changes_nothing(ledge
 
 
 def test_each_quota_of_the_team_counts_and_other_teams_do_not(ledger: SqlLedger) -> None:
-    quotas = (Quota("ml", 8), Quota("ml", 4, "H100"), Quota("vision", 1))
+    quotas = (a_quota("ml", 8), a_quota("ml", 4, "H100"), a_quota("vision", 1))
     ledger.reserve(wanted(1, 1, "vision"), quotas)
     ledger.reserve(wanted(2, 4, model="H100"), quotas)
     assert try_reserve(ledger, wanted(3, 1, model="H100"), quotas).startswith(
@@ -77,7 +77,7 @@ def test_without_a_quota_everything_fits(ledger: SqlLedger) -> None:
 def test_b12_a_repeated_reservation_counts_once_even_when_the_quota_shrank(ledger: SqlLedger) -> None:
     for _ in range(20):
         ledger.reserve(wanted(1), EIGHT)
-    ledger.reserve(wanted(1), (Quota("ml", 4),))
+    ledger.reserve(wanted(1), (a_quota("ml", 4),))
     assert ledger.held() == (wanted(1),)
 
 
@@ -91,7 +91,7 @@ def test_a_lease_that_needs_another_number_replaces_its_reservation_if_it_fits(l
 
 
 def test_a_lease_that_changes_its_team_counts_for_the_new_one_only(ledger: SqlLedger) -> None:
-    quotas = (*EIGHT, Quota("vision", 8))
+    quotas = (*EIGHT, a_quota("vision", 8))
     ledger.reserve(wanted(1), quotas)
     ledger.reserve(wanted(1, team="vision"), quotas)
     assert (ledger.held("ml"), ledger.held("vision")) == ((), (wanted(1, team="vision"),))
@@ -153,12 +153,12 @@ def test_f10_random_parallel_runs_never_use_more_than_the_quota(ledger: SqlLedge
 
 
 def test_f10_two_hundred_at_once_take_exactly_what_there_is(ledger: SqlLedger) -> None:
-    quotas = (Quota("ml", 100),)
+    quotas = (a_quota("ml", 100),)
     with ThreadPoolExecutor(200) as pool:
         outcomes = list(pool.map(lambda n: try_reserve(ledger, wanted(n, 1), quotas), range(200)))
     assert outcomes.count("reserved") == 100
     assert {o for o in outcomes if o != "reserved"} == {
-        "team ml may hold 100 GPUs and holds 100; 1 more do not fit. "
+        "team ml may hold 100 GPUs and holds 100; 1 more does not fit. "
         "Release a lease of the team or ask an administrator for more quota."
     }
     assert sum(r.gpus for r in ledger.held("ml")) == 100
@@ -190,7 +190,7 @@ ACTS = st.tuples(st.booleans(), st.integers(1, 6), st.integers(1, 8), st.sampled
 def test_any_order_of_reserving_and_releasing_leaves_the_sum_of_what_is_open(
     shared: SqlLedger, acts: list[Act]
 ) -> None:
-    quotas = (Quota("ml", 8), Quota("vision", 12))
+    quotas = (a_quota("ml", 8), a_quota("vision", 12))
     for reservation in shared.held():
         shared.release(reservation.lease_id)
     model: dict[str, Reservation] = {}
@@ -211,7 +211,7 @@ def test_any_order_of_reserving_and_releasing_leaves_the_sum_of_what_is_open(
 
 def test_f11_after_a_thousand_lifecycles_used_is_the_sum_of_the_open_ones(ledger: SqlLedger) -> None:
     dice = random.Random(11)
-    quotas = (Quota("ml", 64),)
+    quotas = (a_quota("ml", 64),)
     held: dict[str, int] = {}
     for number in range(1_000):
         reservation = wanted(number, dice.randint(1, 8))

@@ -20,12 +20,14 @@ from tests.servers import PostgresServer
 TABLES = {
     "absences",
     "alembic_version",
+    "budget_alerts",
     "chain_head",
+    "commitments",
     "events",
     "intents",
     "leases",
     "messages",
-    "quota_teams",
+    "quota_scopes",
     "reservations",
     "resources",
     "submissions",
@@ -108,7 +110,7 @@ def test_a_migration_that_breaks_changes_nothing(empty_url: str) -> None:
 def test_an_empty_database_is_refused_without_migrations(empty_url: str) -> None:
     database = Database(empty_url)
     database.make_room()
-    with pytest.raises(LedgerUnavailableError, match=r"has schema none and this version needs 0001; open it once with"):
+    with pytest.raises(LedgerUnavailableError, match=f"has schema none and this version needs {schema.SCHEMA}; open it once with"):
         open_ledger(empty_url, migrate=False)
     with database.read() as connection:
         assert inspect(connection).get_table_names() == []

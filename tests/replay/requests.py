@@ -9,8 +9,8 @@ from lessor.contracts import Verb
 from lessor.domain.lease import State
 from lessor.domain.money import Money
 from lessor.domain.policy import Decision, Outcome, Reason
-from lessor.domain.quota import Quota
 from lessor.ports import NoCapacityError, PermanentError
+from tests.builders import a_quota
 from tests.replay.moves import HOUR, MINUTE, Runs, approved_at_once, asked, do, finished, held
 from tests.world import MANAGER, REQUESTER, SECOND, World
 
@@ -89,7 +89,7 @@ async def auto_approved(world: World) -> Runs:
 async def over_quota(world: World) -> Runs:
     """The policy says yes, the quota says no."""
     world.decision = approved_at_once()
-    world.allow((Quota("research", 0),))
+    world.allow(a_quota("research", 0))
     return await finished(await world.ask(), "denied")
 
 

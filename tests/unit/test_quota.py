@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessor.domain.errors import Refused
-from lessor.domain.quota import Quota, Reservation, check, headroom
+from lessor.domain.quota import Account, Ceiling, QuotaPlan, Reservation, check, headroom
+from tests.builders import a_quota
 
 
 def held(gpus: int, team: str = "ml", model: str = "A100-80GB", lease: str = "gpu-other") -> Reservation:
@@ -18,10 +19,10 @@ def wanted(gpus: int, model: str = "A100-80GB") -> Reservation:
     return Reservation("gpu-mine", "ml", model, gpus)
 
 
-ALL = Quota("ml", 8)
-A100 = Quota("ml", 4, "A100-80GB")
-H100 = Quota("ml", 2, "H100")
-FOREIGN = Quota("vision", 1)
+ALL = a_quota("ml", 8)
+A100 = a_quota("ml", 4, "A100-80GB")
+H100 = a_quota("ml", 2, "H100")
+FOREIGN = a_quota("vision", 1)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ FOREIGN = Quota("vision", 1)
         (8, (ALL,), (held(8, lease="gpu-mine"),)),
     ],
 )
-def test_what_fits(gpus: int, quotas: tuple[Quota, ...], others: tuple[Reservation, ...]) -> None:
+def test_what_fits(gpus: int, quotas: tuple[Ceiling, ...], others: tuple[Reservation, ...]) -> None:
     check(wanted(gpus), quotas, others)
 
 
@@ -45,15 +46,15 @@ def test_what_fits(gpus: int, quotas: tuple[Quota, ...], others: tuple[Reservati
     ("gpus", "quotas", "others", "numbers"),
     [
         (9, (ALL,), (), "may hold 8 GPUs and holds 0; 9 more do not fit"),
-        (1, (ALL,), (held(8),), "may hold 8 GPUs and holds 8; 1 more do not fit"),
+        (1, (ALL,), (held(8),), "may hold 8 GPUs and holds 8; 1 more does not fit"),
         (5, (ALL,), (held(2), held(2, model="L4", lease="gpu-b")), "may hold 8 GPUs and holds 4; 5 more do not fit"),
         (5, (ALL, A100), (), "may hold 4 A100-80GB GPUs and holds 0; 5 more do not fit"),
-        (1, (Quota("ml", 0),), (), "may hold 0 GPUs and holds 0; 1 more do not fit"),
-        (1, (ALL,), (held(12),), "may hold 8 GPUs and holds 12; 1 more do not fit"),
+        (1, (a_quota("ml", 0),), (), "may hold 0 GPUs and holds 0; 1 more does not fit"),
+        (1, (ALL,), (held(12),), "may hold 8 GPUs and holds 12; 1 more does not fit"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_the_numbers(
-    gpus: int, quotas: tuple[Quota, ...], others: tuple[Reservation, ...], numbers: str
+    gpus: int, quotas: tuple[Ceiling, ...], others: tuple[Reservation, ...], numbers: str
 ) -> None:
     with pytest.raises(Refused) as refused:
         check(wanted(gpus), quotas, others)
@@ -65,7 +66,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers(
 
 def test_headroom_names_every_quota_that_counts() -> None:
     others = (held(3), held(1, model="L4", lease="gpu-b"), held(5, team="vision"))
-    rooms = headroom((ALL, A100, H100, FOREIGN), others, "ml", "A100-80GB")
+    rooms = headroom(QuotaPlan((ALL, A100, H100, FOREIGN)).of(Account("ml"), "A100-80GB"), others)
     assert [(r.quota, r.used, r.free) for r in rooms] == [(ALL, 4, 4), (A100, 3, 1)]
 
 
@@ -76,7 +77,7 @@ def test_one_after_the_other_never_holds_more_than_the_quota(sizes: list[int], l
         one = Reservation(f"gpu-{number}", "ml", "L4", gpus)
         used = sum(r.gpus for r in taken)
         try:
-            check(one, (Quota("ml", limit),), taken)
+            check(one, (a_quota("ml", limit),), taken)
         except Refused:
             assert used + gpus > limit
         else:

@@ -126,7 +126,7 @@ async def test_two_steps_are_both_needed_and_one_person_is_not_two(world: World)
 
 
 async def test_a_full_quota_refuses_the_approval_with_the_numbers_and_keeps_the_request(world: World) -> None:
-    world.ledger.reserve(Reservation("gpu-00000000", "research", "A10G", 16), world.quotas)
+    world.ledger.reserve(Reservation("gpu-00000000", "research", "A10G", 16), world.plan.ceilings)
     handle = await world.ask()
     await world.until(handle, State.AWAITING_APPROVAL)
     answer = await world.act(handle, Verb.APPROVE, MANAGER)
@@ -138,7 +138,7 @@ async def test_a_full_quota_refuses_the_approval_with_the_numbers_and_keeps_the_
 
 async def test_a_full_quota_denies_what_the_policy_would_approve(world: World) -> None:
     world.decision = APPROVE
-    world.ledger.reserve(Reservation("gpu-00000000", "research", "A10G", 16), world.quotas)
+    world.ledger.reserve(Reservation("gpu-00000000", "research", "A10G", 16), world.plan.ceilings)
     handle = await world.ask()
     assert (await handle.result()).state == "denied"
     assert "may hold 16 GPUs and holds 16" in (await world.lease(handle)).decided_reason

@@ -1,0 +1,327 @@
+"""What a lease takes of each month's budget: what it has used so far, and what is planned until its end.
+
+Pure and whole: GPU time in microseconds of one GPU, money in millionths of the currency's unit; `None` is unknown and
+makes every sum that it is part of unknown. Months are written out as instants by whoever calls, since their borders
+depend on a time zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+from lessor.domain.errors import Refused
+from lessor.domain.lease import Lease, State
+from lessor.domain.money import Money
+from lessor.domain.quota import Account, Ceiling, Kind, spell_scope
+from lessor.domain.request import Market
+from lessor.domain.worktime import next_close, next_open
+
+MILLIONTHS = 1_000_000
+HOUR = 3_600_000_000
+"""An hour in microseconds."""
+
+PLANNED = frozenset({State.APPROVED, State.PROVISIONING, State.WAITING_FOR_CAPACITY})
+RUNNING = frozenset({State.ACTIVE, State.SUSPENDED})
+
+TAKES_MORE = frozenset({"approved", "extended", "extension-granted", "transferred", "restored", "exempted"})
+"""Events after which a lease may take more of a budget than before: then it is looked whether people are to be told."""
+
+
+@dataclass(frozen=True)
+class Month:
+    """A calendar month of the organisation, from `start` up to and without `end`; `key` is such as `2026-11`."""
+
+    key: str
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True)
+class Commitment:
+    """What a lease takes of one month: `time` and `money` in all, of which `ahead_*` is only planned.
+
+    What is planned lies between `ahead_from` and `ahead_to`. It becomes use by the clock alone while the lease is
+    `running`; otherwise it counts until its month is over and is void then.
+    """
+
+    month: str
+    time: int
+    money: int | None
+    ahead_time: int = 0
+    ahead_money: int | None = 0
+    ahead_from: datetime | None = None
+    ahead_to: datetime | None = None
+    running: bool = False
+
+
+@dataclass(frozen=True)
+class Metering:
+    """What a lease takes of all its months as of `at`, which is in the month `current`; earlier months are closed."""
+
+    account: Account
+    model: str
+    currency: str
+    at: datetime
+    current: str
+    commitments: tuple[Commitment, ...] = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One commitment as the ledger has it, with whom it counts for. `part` counts the accounts that a lease has had."""
+
+    lease_id: str
+    account: Account
+    model: str
+    currency: str
+    commitment: Commitment
+    part: int = 0
+
+
+@dataclass(frozen=True)
+class BudgetRoom:
+    """One monthly ceiling with what is used of it: money in `currency`, or GPU-hours, which have none.
+
+    `spent` is used up, `committed` is what open leases take until they end, `asked` what a request would add; all three
+    are apart. `None` is unknown.
+    """
+
+    scope: str
+    month: str
+    kind: Kind
+    ceiling: Decimal
+    spent: Decimal | None
+    committed: Decimal | None
+    asked: Decimal | None = Decimal(0)
+    model: str = ""
+    hard: bool = True
+    currency: str = ""
+
+    @property
+    def left(self) -> Decimal | None:
+        """What is left after this request, below zero when it does not fit; `None` when any part is unknown."""
+        if self.spent is None or self.committed is None or self.asked is None:
+            return None
+        return self.ceiling - self.spent - self.committed - self.asked
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A time on the bill, or planned to be; `hourly` is `None` when unknown."""
+
+    start: datetime
+    end: datetime
+    hourly: Money | None
+    ahead: bool = False
+
+
+def stretches(lease: Lease, now: datetime) -> tuple[Stretch, ...]:
+    """What is billed up to `now`, then what is planned until the end, both oldest first.
+
+    A lease that nobody has approved yet is planned as if it was approved now, one with a wish for a later end as if it
+    was granted: what the wish needs is held until people have decided.
+    """
+    used = (Stretch(s.start, max(s.end or now, s.start), s.hourly) for s in lease.spans)
+    rate = _planned_rate(lease)
+    return (*used, *(Stretch(start, end, rate, ahead=True) for start, end in _planned(lease, now)))
+
+
+def commitments(
+    lease: Lease, found: Iterable[Stretch], months: Iterable[Month], currency: str
+) -> tuple[Commitment, ...]:
+    """What `lease` takes of each of `months` that it touches, in their order, for its `stretches`.
+
+    Money is rounded to the millionth by its running sum, so that months add up to the whole. It is unknown in a month
+    where any rate is unknown or in another currency.
+    """
+    parts = list(found)
+    sums = _Sums(lease.gpus, currency)
+    made = [sums.month(month, [p for p in parts if p.start < month.end and p.end > month.start]) for month in months]
+    running = lease.state in RUNNING
+    return tuple(replace(one, running=running) for one in made if one.time or one.money != 0)
+
+
+def budget_rooms(
+    ceilings: Iterable[Ceiling], months: Iterable[str], entries: Iterable[Entry], asked: Metering
+) -> tuple[BudgetRoom, ...]:
+    """Every monthly ceiling in every month with what `entries`, those of all other leases, take of it.
+
+    `asked` is what a request would add, as of when it is asked; without commitments it is only looked.
+    """
+    known = [_split(entry, asked.current, asked.at) for entry in entries]
+    return tuple(
+        _room(ceiling, month, known, asked) for month in months for ceiling in ceilings if ceiling.kind is not Kind.GPUS
+    )
+
+
+def check(rooms: Iterable[BudgetRoom]) -> None:
+    """Raise `Refused` ("budget") with the numbers when a request does not fit into a hard ceiling, or may not fit.
+
+    A month of which the request takes nothing is no obstacle, however full it is.
+    """
+    for room in rooms:
+        if room.hard and room.asked != 0 and (room.left is None or room.left < 0):
+            raise Refused("budget", _too_much(room))
+
+
+def used(room: BudgetRoom) -> Decimal | None:
+    """The share of the ceiling that is taken, with what was asked; `None` when unknown. Something of nothing is all."""
+    if room.left is None:
+        return None
+    taken = room.ceiling - room.left
+    return taken / room.ceiling if room.ceiling else Decimal(1 if taken > 0 else 0)
+
+
+class _Sums:
+    """Adds up months one after the other, and rounds money by the running sum of all of them."""
+
+    def __init__(self, gpus: int, currency: str) -> None:
+        self._gpus = gpus
+        self._currency = currency
+        self._exact = Fraction(0)
+        self._rounded = 0
+
+    def month(self, month: Month, parts: list[Stretch]) -> Commitment:
+        inside = [replace(p, start=max(p.start, month.start), end=min(p.end, month.end)) for p in parts]
+        inside = [p for p in inside if p.start < p.end]
+        ahead = [p for p in inside if p.ahead]
+        spent_time, spent = self._add([p for p in inside if not p.ahead])
+        ahead_time, planned = self._add(ahead)
+        return Commitment(
+            month.key,
+            spent_time + ahead_time,
+            None if spent is None or planned is None else spent + planned,
+            ahead_time,
+            planned,
+            min((p.start for p in ahead), default=None),
+            max((p.end for p in ahead), default=None),
+        )
+
+    def _add(self, parts: list[Stretch]) -> tuple[int, int | None]:
+        """GPU time, and money where it is known."""
+        length = sum((_micros(p.end - p.start) for p in parts), 0)
+        if any(p.hourly is None or p.hourly.currency != self._currency for p in parts):
+            return length * self._gpus, None
+        for part in parts:
+            rate = part.hourly.amount if part.hourly else Decimal(0)
+            self._exact += Fraction(rate) * _micros(part.end - part.start) * MILLIONTHS / HOUR
+        before, self._rounded = self._rounded, round(self._exact)
+        return length * self._gpus, self._rounded - before
+
+
+def _planned(lease: Lease, now: datetime) -> Iterator[tuple[datetime, datetime]]:
+    """The times in which it is to run from `now` on."""
+    start, end = now, lease.ends_at
+    if end is not None and lease.wish is not None:
+        end = max(end, lease.wish.until)
+    if not (lease.restoring or lease.state in RUNNING):
+        if lease.state not in PLANNED and lease.state not in (State.REQUESTED, State.AWAITING_APPROVAL):
+            return
+        start = max(now, lease.request.start or now)
+        end = lease.request.until or start + (lease.request.duration or timedelta())
+    if end is None or end <= start:
+        return
+    if lease.schedule is None or not lease.stoppable:
+        yield start, end
+        return
+    if lease.exemption is not None and lease.exemption.until > start:
+        free = min(lease.exemption.until, end)
+        yield start, free
+        start = free
+    while start < end and (opens := next_open(lease.schedule, start)) < end:
+        closes = next_close(lease.schedule, opens)
+        start = end if closes is None else min(closes, end)
+        yield opens, start
+
+
+def _planned_rate(lease: Lease) -> Money | None:
+    """Spot prices move, so that what is planned on the spot market is counted at the on-demand price (case F34)."""
+    if lease.quote is None:
+        return None
+    if lease.quote.offer.market is Market.SPOT:
+        return lease.quote.judged_hourly
+    return lease.spans[-1].hourly if lease.spans else lease.quote.offer.hourly
+
+
+def _micros(length: timedelta) -> int:
+    return length // timedelta(microseconds=1)
+
+
+def _room(ceiling: Ceiling, month: str, entries: list[Entry], asked: Metering) -> BudgetRoom:
+    mine = [e for e in entries if e.commitment.month == month and ceiling.counts(e.account, e.model)]
+    wanted = [c for c in asked.commitments if c.month == month and ceiling.counts(asked.account, asked.model)]
+    split = [e.commitment for e in mine]
+    if ceiling.kind is Kind.GPU_HOURS:
+        spent, committed = _total((s.time for s in split), HOUR), _total((s.ahead_time for s in split), HOUR)
+        more = _total((c.time for c in wanted), HOUR)
+    elif any(e.currency != asked.currency for e in mine):
+        spent, committed, more = None, None, _total((c.money for c in wanted), MILLIONTHS)
+    else:
+        spent = _total((s.money for s in split), MILLIONTHS)
+        committed = _total((s.ahead_money for s in split), MILLIONTHS)
+        more = _total((c.money for c in wanted), MILLIONTHS)
+    figures = (ceiling.most, spent, committed, more)
+    currency = asked.currency if ceiling.kind is Kind.MONEY else ""
+    return BudgetRoom(ceiling.scope, month, ceiling.kind, *figures, ceiling.model, ceiling.hard, currency)
+
+
+def _split(entry: Entry, current: str, now: datetime) -> Entry:
+    """The entry with what it has used by `now` as its `time` and `money`, apart from what is still ahead."""
+    one = entry.commitment
+    void = not one.running and one.month < current
+    done = round(one.ahead_time * _passed(one, now))
+    done_money = None if one.ahead_money is None else round(one.ahead_money * _passed(one, now))
+    spent = _less(one.money, one.ahead_money)
+    split = replace(
+        one,
+        time=one.time - one.ahead_time + done,
+        money=None if spent is None or done_money is None else spent + done_money,
+        ahead_time=0 if void else one.ahead_time - done,
+        ahead_money=0 if void else _less(one.ahead_money, done_money),
+    )
+    return replace(entry, commitment=split)
+
+
+def _passed(one: Commitment, now: datetime) -> Fraction:
+    """The share of what is planned that has become use."""
+    if not one.running or one.ahead_from is None or one.ahead_to is None or one.ahead_from >= one.ahead_to:
+        return Fraction(0)
+    share = Fraction(_micros(now - one.ahead_from), _micros(one.ahead_to - one.ahead_from))
+    return min(max(share, Fraction(0)), Fraction(1))
+
+
+def _less(whole: int | None, part: int | None) -> int | None:
+    return None if whole is None or part is None else whole - part
+
+
+def _total(figures: Iterable[int | None], unit: int) -> Decimal | None:
+    known = list(figures)
+    return None if None in known else Decimal(sum(f for f in known if f is not None)) / unit
+
+
+def _too_much(room: BudgetRoom) -> str:
+    who = spell_scope(room.scope)
+    unit = "GPU-hours" if room.kind is Kind.GPU_HOURS else room.currency
+    of = f" of {room.model}" if room.model else ""
+    limit = f"{who} may use {_figure(room.ceiling)} {unit}{of} in {room.month}"
+    remedy = "Ask for less or for less time, end a lease early, or ask an administrator for a higher limit."
+    if room.asked is None:
+        return (
+            f"{limit}, and nobody knows what this costs there, so that it may not fit. Choose something with a known "
+            "price, or ask an administrator to enter its price or to make the limit a soft one."
+        )
+    if room.left is None:
+        return (
+            f"{limit}, and the price of a lease that counts there is unknown, so that nobody can say what is left. "
+            "Ask an administrator to enter the missing price or to make the limit a soft one."
+        )
+    taken = room.ceiling - room.left - room.asked
+    return f"{limit}: {_figure(taken)} are used or planned, and {_figure(room.asked)} more do not fit. {remedy}"
+
+
+def _figure(amount: Decimal) -> str:
+    return f"{amount:,.2f}".removesuffix(".00")
