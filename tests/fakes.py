@@ -190,17 +190,19 @@ class FakeNotifier:
 
 
 class FakeDirectory:
-    """People and teams in memory."""
+    """People and teams in memory. `closed` are ids of those whose accounts were deactivated, whatever is configured."""
 
     def __init__(self, people: Iterable[Person], teams: Iterable[Team] = ()) -> None:
         self.people = list(people)
         self.teams = {team.key: team for team in teams}
+        self.closed: set[str] = set()
 
     async def person(self, any_id: str) -> Person | None:
-        return next((p for p in self.people if any_id in p.all_ids or any_id.lower() == p.email), None)
+        found = next((p for p in self.people if any_id in p.all_ids or any_id.lower() == p.email), None)
+        return self._now(found) if found else None
 
     async def members(self, ref: str) -> tuple[Person, ...]:
-        return tuple(p for p in self.people if ref in p.refs)
+        return tuple(self._now(p) for p in self.people if ref in p.refs)
 
     async def everybody(self) -> tuple[Person, ...]:
         return tuple(self.people)
@@ -209,6 +211,9 @@ class FakeDirectory:
         known = {one: await self.person(one) for one in ids}
         states = {True: Presence.HERE, False: Presence.GONE}
         return {one: states[person.active] if person else Presence.UNKNOWN for one, person in known.items()}
+
+    def _now(self, person: Person) -> Person:
+        return replace(person, active=False) if person.id in self.closed else person
 
     def team(self, key: str) -> Team | None:
         return self.teams.get(key)

@@ -1,0 +1,273 @@
+"""A lease changes hands: offered, taken, declined, shared, and left behind by somebody whose account is closed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from lessor.contracts import Notice, Verb
+from lessor.domain.lease import State
+from lessor.domain.pending import CoOwner
+from lessor.domain.people import Person
+from lessor.domain.terms import Terms
+from lessor.ports import Team
+from tests.builders import a_quota
+from tests.world import MANAGER, REQUESTER, SECOND, World
+
+MEMBER = Person("U0MEMBER", teams=("research",))
+OTHER = Person("U0OTHER", teams=("vision",))
+VISION = Team("vision", lead="U0VISIONLEAD", cost_center="cc-vision")
+
+
+def populated(world: World, *people: Person) -> World:
+    """The world with more people, a second team, and ceilings for both teams."""
+    world.directory.people += [MEMBER, OTHER, *people]
+    world.directory.teams["vision"] = VISION
+    world.allow(a_quota("research", 16), a_quota("vision", 1))
+    return world
+
+
+async def test_a_lease_moves_when_its_receiver_accepts_and_not_before(world: World) -> None:
+    populated(world)
+    handle = await world.active(cost_center="cc-research", lead=MANAGER.id)
+    offered = await world.act(handle, Verb.TRANSFER, REQUESTER, to=OTHER.id, via="cli")
+    assert (offered.ok, offered.code) == (True, "transfer")
+    assert "offered to U0OTHER, who can accept it until" in offered.message
+    lease = await world.lease(handle)
+    assert (lease.owner, lease.transfer and lease.transfer.team) == (REQUESTER.id, "vision")
+
+    refused = await world.act(handle, Verb.TAKE, MEMBER)
+    assert (refused.ok, refused.code) == (False, "not-offered")
+
+    warned_before = await world.lease(handle)
+    taken = await world.act(handle, Verb.TAKE, OTHER)
+    assert taken.ok, taken.message
+    lease = await world.lease(handle)
+    assert (lease.owner, lease.owner_ids, lease.former_owners) == (OTHER.id, (OTHER.id,), (REQUESTER.id,))
+    assert (lease.request.team, lease.request.cost_center, lease.request.lead) == (
+        "vision",
+        "cc-vision",
+        "U0VISIONLEAD",
+    )
+    assert (lease.transfer, lease.warned, lease.ends_at) == (None, (), warned_before.ends_at)
+    assert lease.request.requester == REQUESTER.id
+    [held] = world.ledger.held("vision")
+    assert (held.lease_id, held.gpus, held.person) == (handle.id, 1, OTHER.id)
+    assert world.ledger.held("research") == ()
+    assert await attributes(handle) == (OTHER.id, "vision")
+    await world.when(handle, lambda _: handle.id in world.cloud.owned, "tags with the new owner")
+    assert world.cloud.owned[handle.id] == (OTHER.id, "vision", "cc-vision")
+    assert [n for n in world.notifier.kinds(handle.id) if n.startswith("transfer")] == [
+        "transfer-offered",
+        "transferred",
+    ]
+
+
+async def test_the_former_owner_has_no_rights_and_still_cannot_decide_on_it(world: World) -> None:
+    populated(world)
+    handle = await world.active()
+    await world.act(handle, Verb.TRANSFER, REQUESTER, to=OTHER.id)
+    await world.act(handle, Verb.TAKE, OTHER)
+    assert (await world.act(handle, Verb.RELEASE, REQUESTER)).code == "not-owner"
+    lease = await world.lease(handle)
+    assert REQUESTER.id in lease.requester_ids
+    assert OTHER.id in lease.requester_ids
+    assert (await world.act(handle, Verb.KEEP, OTHER)).ok
+
+
+async def test_what_does_not_fit_into_the_quota_of_the_new_team_stays_where_it_is(world: World) -> None:
+    populated(world)
+    world.allow(a_quota("research", 16), a_quota("vision", 0))
+    handle = await world.active()
+    await world.act(handle, Verb.TRANSFER, REQUESTER, to=OTHER.id)
+    refused = await world.act(handle, Verb.TAKE, OTHER)
+    assert (refused.ok, refused.code) == (False, "quota")
+    assert "team vision may hold 0 GPUs" in refused.message
+    lease = await world.lease(handle)
+    assert (lease.owner, lease.request.team) == (REQUESTER.id, "research")
+    assert [(r.team, r.gpus) for r in world.ledger.held()] == [("research", 1)]
+    assert "refused" in world.events(handle)
+
+
+async def test_a_declined_offer_and_one_that_nobody_answers_leave_the_lease_with_its_owner(world: World) -> None:
+    populated(world)
+    handle = await world.active(duration=timedelta(days=20))
+    await world.act(handle, Verb.TRANSFER, REQUESTER, to=MEMBER.id)
+    declined = await world.act(handle, Verb.DECLINE, MEMBER)
+    assert declined.ok, declined.message
+    assert (await world.lease(handle)).transfer is None
+    await world.act(handle, Verb.TRANSFER, REQUESTER, to=MEMBER.id)
+    await world.sleep(timedelta(days=8))
+    lease = await world.when(handle, lambda found: found.transfer is None, "an offer that has ended")
+    assert (lease.owner, lease.state) == (REQUESTER.id, State.ACTIVE)
+    assert (await world.act(handle, Verb.TAKE, MEMBER)).code == "no-offer"
+    kinds = [e for e in world.events(handle) if e.startswith("transfer")]
+    assert kinds == ["transfer-offered", "transfer-declined", "transfer-offered", "transfer-expired"]
+
+
+async def test_the_new_owner_gets_the_whole_sequence_of_warnings(world: World) -> None:
+    populated(world)
+    handle = await world.active(duration=timedelta(hours=4))
+    await world.sleep(timedelta(hours=3, minutes=46))
+    lease = await world.when(handle, lambda found: len(found.warned) == 2, "two warnings")
+    await world.act(handle, Verb.TRANSFER, REQUESTER, to=MEMBER.id)
+    assert (await world.act(handle, Verb.TAKE, MEMBER)).ok
+    lease = await world.lease(handle)
+    assert lease.warned == ()
+    outcome = await handle.result()
+    assert outcome.state == "closed"
+    events = world.events(handle)
+    after = events[events.index("transferred") :]
+    assert after.count("warned") >= 1
+
+
+async def test_a_shared_lease_is_everybodys_of_its_team_and_nobody_elses(world: World) -> None:
+    """F03: any member may extend or end; a non-member is refused; one who leaves does not end it."""
+    populated(world)
+    handle = await world.active()
+    assert (await world.act(handle, Verb.KEEP, MEMBER)).code == "not-owner"
+    shared = await world.act(handle, Verb.SHARE, REQUESTER, to="team")
+    assert (shared.ok, shared.message) == (True, f"{handle.id}: shared with everybody of team research")
+    assert (await world.lease(handle)).co_owners == (CoOwner("team:research"),)
+    assert (await world.act(handle, Verb.KEEP, MEMBER)).ok
+    assert (await world.act(handle, Verb.KEEP, OTHER)).code == "not-owner"
+    assert (await world.act(handle, Verb.SHARE, MEMBER, to=OTHER.id)).ok
+    assert (await world.act(handle, Verb.KEEP, OTHER)).ok
+    assert (await world.act(handle, Verb.UNSHARE, MEMBER, to=OTHER.id)).ok
+    assert (await world.act(handle, Verb.KEEP, OTHER)).code == "not-owner"
+    assert (await world.act(handle, Verb.RELEASE, MEMBER)).ok
+    assert "shared" in world.notifier.kinds(handle.id)
+
+
+def gone(world: World, person: Person) -> None:
+    world.directory.closed.add(person.id)
+
+
+async def test_f01_a_lease_whose_owner_has_left_is_offered_to_the_lead_who_takes_it(world: World) -> None:
+    populated(world)
+    handle = await world.active(duration=timedelta(days=20))
+    ends_at = (await world.lease(handle)).ends_at
+    gone(world, REQUESTER)
+    report = await world.sweep_people()
+    assert (report.leases, report.owners, report.left) == (1, 1, (handle.id,))
+    lease = await world.when(handle, lambda found: found.transfer is not None, "an offer to the lead")
+    assert lease.transfer is not None
+    assert (lease.transfer.by, lease.transfer.to) == ("lessor", (f"person:{MANAGER.id}",))
+    assert (lease.state, lease.ends_at, lease.owner) == (State.ACTIVE, ends_at, REQUESTER.id)
+    assert len(world.cloud.alive(handle.id)) == 1
+    assert (await world.sweep_people()).left == ()
+    assert (await world.act(handle, Verb.TAKE, MANAGER)).ok
+    lease = await world.lease(handle)
+    assert (lease.owner, lease.former_owners, lease.transfer) == (MANAGER.id, (REQUESTER.id,), None)
+    assert world.events(handle).count("owner-left") == 1
+    assert world.notifier.kinds(handle.id).count(Notice.OWNER_LEFT.value) == 1
+
+
+async def test_f01_a_lease_that_nobody_takes_ends_by_the_normal_way_with_its_warnings(world: World) -> None:
+    populated(world)
+    world.terms = Terms(offer_after=timedelta(hours=24))
+    handle = await world.active(duration=timedelta(days=20))
+    gone(world, REQUESTER)
+    await world.sweep_people()
+    await world.when(handle, lambda found: found.transfer is not None, "an offer to the lead")
+    await world.sleep(timedelta(hours=25))
+    lease = await world.when(
+        handle, lambda found: found.transfer is not None and found.transfer.circle == 1, "the team"
+    )
+    assert lease.transfer is not None
+    assert lease.transfer.to == ("team:research",)
+    await world.sleep(timedelta(hours=24))
+    lease = await world.when(handle, lambda found: found.transfer is not None and found.transfer.circle == 2, "admins")
+    assert lease.transfer is not None
+    assert lease.transfer.to == ("admins",)
+    assert lease.state is State.ACTIVE
+    outcome = await handle.result()
+    assert outcome.state == "closed"
+    events = world.events(handle)
+    ended = events[events.index("shortened") :]
+    assert "warned" in ended[: ended.index("ended")]
+    assert timedelta(days=4) <= timedelta(hours=outcome.hours) < timedelta(days=4, hours=2)
+
+
+async def test_a_member_of_the_team_takes_what_its_lead_does_not_want(world: World) -> None:
+    populated(world)
+    handle = await world.active(duration=timedelta(days=20))
+    gone(world, REQUESTER)
+    await world.sweep_people()
+    await world.when(handle, lambda found: found.transfer is not None, "an offer to the lead")
+    passed = await world.act(handle, Verb.DECLINE, MANAGER)
+    assert (passed.ok, passed.message) == (True, f"{handle.id}: not taken; others are asked")
+    assert (await world.act(handle, Verb.DECLINE, MEMBER)).code == "others-may"
+    assert (await world.act(handle, Verb.TAKE, OTHER)).code == "not-offered"
+    assert (await world.act(handle, Verb.TAKE, MEMBER)).ok
+    assert (await world.lease(handle)).owner == MEMBER.id
+
+
+async def test_a_shared_lease_outlives_the_account_of_its_owner(world: World) -> None:
+    populated(world)
+    handle = await world.active(duration=timedelta(days=12))
+    await world.act(handle, Verb.SHARE, REQUESTER, to="team")
+    ends_at = (await world.lease(handle)).ends_at
+    gone(world, REQUESTER)
+    await world.sweep_people()
+    lease = await world.when(handle, lambda found: found.transfer is not None, "an offer")
+    assert lease.transfer is not None
+    assert lease.transfer.expires is None
+    await world.sleep(timedelta(days=8))
+    lease = await world.lease(handle)
+    assert (lease.state, lease.ends_at) == (State.ACTIVE, ends_at)
+    assert (await world.act(handle, Verb.KEEP, MEMBER)).ok
+
+
+async def test_many_accounts_that_look_closed_at_once_are_a_mistake_and_admins_are_paged(world: World) -> None:
+    people = [Person(f"U0OWNER{n}", teams=("research",)) for n in range(4)]
+    populated(world, *people)
+    handles = [await world.active(requester=person.id) for person in people]
+    for person in people:
+        gone(world, person)
+    report = await world.sweep_people()
+    assert report.left == ()
+    assert report.brake.startswith("4 of 4 owners look deactivated at once")
+    assert [(page.alarm.value, page.subject) for page in world.notifier.paged] == [("brake", "people")]
+    for handle in handles:
+        assert (await world.lease(handle)).transfer is None
+
+
+async def test_an_owner_of_whom_nothing_is_known_has_not_left(world: World) -> None:
+    populated(world)
+    handle = await world.active()
+    world.directory.people = [p for p in world.directory.people if p.id != REQUESTER.id]
+    report = await world.sweep_people()
+    assert (report.owners, report.unknown, report.left) == (1, 1, ())
+    assert (await world.lease(handle)).transfer is None
+
+
+async def test_f04_who_was_removed_from_the_team_does_not_extend_and_the_end_stays(world: World) -> None:
+    populated(world)
+    handle = await world.active(duration=timedelta(hours=20))
+    before = await world.lease(handle)
+    world.directory.people = [replace(p, teams=()) if p.id == REQUESTER.id else p for p in world.directory.people]
+    until = before.ends_at and before.ends_at + timedelta(hours=1)
+    refused = await world.act(handle, Verb.EXTEND, REQUESTER, until=until)
+    assert (refused.ok, refused.code) == (False, "not-in-team")
+    lease = await world.lease(handle)
+    assert (lease.ends_at, lease.state, lease.request.team) == (before.ends_at, State.ACTIVE, "research")
+    assert (await world.act(handle, Verb.EXTEND, MANAGER, until=until)).ok
+    assert (await world.act(handle, Verb.RELEASE, REQUESTER)).ok
+
+
+async def test_a_step_that_waits_for_somebody_who_left_is_staffed_anew(world: World) -> None:
+    populated(world)
+    handle = await world.ask()
+    await world.until(handle, State.AWAITING_APPROVAL)
+    assert (await world.sweep_people()).restaffed == ()
+    gone(world, SECOND)
+    assert (await world.sweep_people()).restaffed == (handle.id,)
+    assert (await world.act(handle, Verb.APPROVE, MANAGER)).ok
+
+
+async def attributes(handle: object) -> tuple[str, str]:
+    """What Temporal's own list shows of owner and team."""
+    found = await handle.describe()  # type: ignore[attr-defined]
+    shown = {pair.key.name: pair.value for pair in found.typed_search_attributes}
+    return shown["GpuOwner"], shown["GpuTeam"]
