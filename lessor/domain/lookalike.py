@@ -25,14 +25,20 @@ def lookalikes(
     same = [
         lease.id
         for lease in leases
-        if _alike(lease.request, request) and (lease.state in BEFORE_USE or now - lease.requested_at < SAME_AGAIN)
+        if _alike(lease.request, request, now) and (lease.state in BEFORE_USE or now - lease.requested_at < SAME_AGAIN)
     ]
-    same += [s.lease_id for s in unstarted if s.request.requester in person.all_ids and _alike(s.request, request)]
+    same += [s.lease_id for s in unstarted if s.request.requester in person.all_ids and _alike(s.request, request, now)]
     return tuple(dict.fromkeys(same))
 
 
-def _alike(one: Request, other: Request) -> bool:
+def _alike(one: Request, other: Request, now: datetime) -> bool:
     """Same kind, size, place and market by another interaction; another end or purpose makes it the same wish still."""
-    if one.interaction == other.interaction:
+    if one.interaction == other.interaction or _apart(one, other, now):
         return False
     return (one.need, one.place, one.market, one.team) == (other.need, other.place, other.market, other.team)
+
+
+def _apart(one: Request, other: Request, now: datetime) -> bool:
+    """Whether one of two is over before the other one, which is reserved for later, begins."""
+    first, second = sorted((one, other), key=lambda request: request.begins(now))
+    return first.begins(now) + first.length(now) <= second.begins(now)

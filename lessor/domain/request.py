@@ -105,15 +105,22 @@ class Request:
                 object.__setattr__(self, name, instant(name, getattr(self, name)))
 
     def length(self, now: datetime) -> timedelta:
-        """The time asked for, counted from `now` where an instant was given."""
+        """The time asked for, counted from its start, or from `now`, where an instant was given."""
         if self.until is not None:
-            return self.until - now
+            return self.until - self.begins(now)
         return self.duration or timedelta()
+
+    def begins(self, now: datetime) -> datetime:
+        """When it may start: now, or when it is reserved for."""
+        return max(now, self.start) if self.start else now
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be asked for, from `lessor.yaml`: `teams` are the requester's, `places` what is configured."""
+    """What may be asked for, from `lessor.yaml`: `teams` are the requester's, `places` what is configured.
+
+    `max_ahead` is how far away a start may be, `schedules` are the names of working hours.
+    """
 
     teams: tuple[str, ...]
     places: tuple[str, ...]
@@ -121,6 +128,8 @@ class Limits:
     max_duration: timedelta = timedelta(days=30)
     max_gpus: int = 64
     max_disk_gib: int = 16_384
+    max_ahead: timedelta = timedelta(days=90)
+    schedules: tuple[str, ...] = ()
 
 
 def validate(request: Request, limits: Limits, now: datetime) -> None:
@@ -132,7 +141,9 @@ def validate(request: Request, limits: Limits, now: datetime) -> None:
         _count(request, limits),
         _need(request.need),
         _disk(request, limits),
+        _start(request, limits, now),
         _end(request, limits, now),
+        _schedule(request, limits),
         _cost_center(request),
         _tags(request),
     )
@@ -193,17 +204,40 @@ def _disk(request: Request, limits: Limits) -> FieldError | None:
     return FieldError("disk_gib", f"{request.disk_gib:,} GiB; 8 to {limits.max_disk_gib:,} are allowed")
 
 
+def _start(request: Request, limits: Limits, now: datetime) -> FieldError | None:
+    if request.start is None:
+        return None
+    away = request.start - now
+    if away <= timedelta():
+        return FieldError(
+            "start", "is in the past; give a later one, or leave it out to start as soon as it is approved"
+        )
+    if away > limits.max_ahead:
+        return FieldError("start", f"is {spell(away)} away; at most {spell(limits.max_ahead)} from now are allowed")
+    return None
+
+
+def _schedule(request: Request, limits: Limits) -> FieldError | None:
+    if not request.schedule or request.schedule in limits.schedules:
+        return None
+    names = ", ".join(limits.schedules) or "none is configured"
+    return FieldError("schedule", f"{_quoted(request.schedule)} is no schedule; there are: {names}")
+
+
 def _end(request: Request, limits: Limits, now: datetime) -> FieldError | None:
     if (request.duration is None) == (request.until is None):
         return FieldError("end", "give an end such as 8h, 3d, friday 18:00 or 2026-12-24")
     length = request.length(now)
     if limits.min_duration <= length <= limits.max_duration:
         return None
-    allowed = f"{spell(limits.min_duration)} to {spell(limits.max_duration)} from now are allowed"
+    since = "its start" if request.start else "now"
+    allowed = f"{spell(limits.min_duration)} to {spell(limits.max_duration)} from {since} are allowed"
+    if request.until and request.start and request.until <= request.start:
+        return FieldError("end", f"comes before the start; {allowed}")
     if length > timedelta():
         shown = to_the_minute(length)
         shown = length if limits.min_duration <= shown <= limits.max_duration else shown
-        return FieldError("end", f"is {spell(shown)} away; {allowed}")
+        return FieldError("end", f"is {spell(shown)} {'after its start' if request.start else 'away'}; {allowed}")
     return FieldError("end", f"is {'in the past' if request.until else 'no time at all'}; {allowed}")
 
 
