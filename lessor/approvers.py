@@ -6,6 +6,7 @@ The domain judges people that it is given; this gets them from the directory, as
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from lessor.domain import staffing
@@ -53,7 +54,10 @@ async def able(directory: Directory, steps: tuple[Step, ...], requester: Person,
 
 
 async def _members(directory: Directory, approvers: Iterable[str], team: str) -> Members:
-    """The people behind `approvers`, the levels above them, and everybody's delegates; read once, then looked up."""
+    """The people behind `approvers`, the levels above them, and everybody's delegates; read once, then looked up.
+
+    A lead who has named nobody is stood in for by the delegate of the team.
+    """
     found: dict[str, tuple[Person, ...]] = {}
     known = directory.team(team) if team else None
     near = (f"budget-owner:{team}", f"person:{known.delegate}") if known else ()
@@ -65,5 +69,8 @@ async def _members(directory: Directory, approvers: Iterable[str], team: str) ->
 
 async def _read(directory: Directory, found: dict[str, tuple[Person, ...]], refs: Iterable[str]) -> None:
     for ref in dict.fromkeys(refs):
-        if ref not in found and ref != "person:":
-            found[ref] = await directory.members(ref)
+        if ref in found or ref == "person:":
+            continue
+        team = directory.team(ref.partition(":")[2]) if ref.startswith("lead:") else None
+        named = team.delegate if team else ""
+        found[ref] = tuple(replace(p, delegate=p.delegate or named) for p in await directory.members(ref))

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from lessor.config.model import Section
 from lessor.config.problems import KeyPath
+from lessor.config.section import Section
 from lessor.contracts import Notice
 
 ENVIRONMENT_NAME = r"^([A-Z][A-Z0-9_]*)$"

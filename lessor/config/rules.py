@@ -1,23 +1,25 @@
 """The policy and security sections of `lessor.yaml`; conditions are compiled by `lessor.policyfile`."""
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from lessor.config.durations import Duration
-from lessor.config.model import Key, Section, Text
+from lessor.config.model import DEFAULTS, Key, Text
+from lessor.config.section import Section
 from lessor.domain.request import Market
 
 
-def _step(value: object) -> object:
-    return {"name": value, "approvers": (value,)} if isinstance(value, str) else _frozen(value)
-
-
-def _frozen(value: object) -> object:
+def frozen(value: object) -> object:
     """`value` with tuples for lists: strict validation takes no list from a validator, only from the file."""
     if isinstance(value, dict):
-        return {key: _frozen(inner) for key, inner in value.items()}
-    return tuple(_frozen(inner) for inner in value) if isinstance(value, list) else value
+        return {key: frozen(inner) for key, inner in value.items()}
+    return tuple(frozen(inner) for inner in value) if isinstance(value, list) else value
+
+
+def _step(value: object) -> object:
+    return {"name": value, "approvers": (value,)} if isinstance(value, str) else frozen(value)
 
 
 class StepConfig(Section):
@@ -26,7 +28,8 @@ class StepConfig(Section):
     name: Text
     """What messages call this step."""
     approvers: Annotated[tuple[Text, ...], Field(min_length=1)]
-    """`lead`, `lead:TEAM`, `group:NAME`, `person:ID` or `admins`."""
+    """`lead`, `lead:TEAM`, `budget-owner`, `budget-owner:TEAM`, `group:NAME`, `slack-group:HANDLE` (or its id),
+    `person:ID` or `admins`."""
     quorum: Annotated[int, Field(ge=1, le=20)] = 1
     """How many of them have to approve."""
     parallel: bool = False
@@ -58,7 +61,7 @@ OUTCOMES = "allowed: approve, {deny: reason}, {require: [steps]}, {suggest: {tex
 def _outcome(value: object) -> object:
     if isinstance(value, str) and value != "approve":
         raise ValueError(f"is '{value[:40]}'; {OUTCOMES}")
-    return {"approve": True} if value == "approve" else _frozen(value)
+    return {"approve": True} if value == "approve" else frozen(value)
 
 
 class OutcomeConfig(Section):
@@ -118,6 +121,10 @@ class PolicyConfig(Section):
     """What holds when no rule speaks of a request, or a fact cannot be known."""
     rules: Annotated[tuple[RuleConfig, ...], Field(max_length=1_000)] = ()
     """The rules; an empty list asks people every time."""
+    step_up_above: Annotated[Decimal, Field(gt=0, le=1_000_000_000, max_digits=14)] | None = None
+    """From this total cost on, in the organisation's currency, approving takes typing the lease's id."""
+    reask_share: Annotated[Decimal, Field(ge=0, le=10)] = DEFAULTS.reask_share
+    """What rose in price, or changed in a fact, by more than this share is decided once more; 0.1 is 10 %."""
 
 
 class DataConfig(Section):
@@ -140,5 +147,5 @@ class SecurityConfig(Section):
     """Deny every place whose storage is not encrypted."""
     forbid_public_address: bool = False
     """Deny every place whose machines have public addresses."""
-    data: dict[Key, DataConfig] = {}
+    data: dict[Key, DataConfig] = Field(default_factory=dict)
     """Sensitivity classes of data by name. Where there are any, every request has to name one of them."""

@@ -36,7 +36,8 @@ def test_the_example_is_valid_and_its_rules_compile() -> None:
 
 def test_terms_take_what_is_written_and_the_defaults_for_the_rest() -> None:
     terms = loads(VALID).terms()
-    assert terms == Terms(grace=timedelta(days=7), warnings=(timedelta(days=2), timedelta(hours=2)))
+    lapse = timedelta(hours=18)
+    assert terms == Terms(lapse_after=lapse, grace=timedelta(days=7), warnings=(timedelta(days=2), timedelta(hours=2)))
 
 
 def test_limits_are_those_of_the_person() -> None:
