@@ -18,7 +18,7 @@ from lessor.sandbox.portplan import HOST, Ports
 from lessor.sandbox.probes import answers, answers_with, polls
 
 NAMESPACE = "default"
-SERVERS = ("temporal", "aws", "slack")
+SERVERS = ("temporal", "aws", "slack", "mail")
 _EXPORTS_HEAD = r"""# For a shell that shall reach this sandbox: source this file. It is written anew at each start.
 # What the shell knew of real accounts is forgotten first. The first name is nobody's: zsh wants at least one.
 unset lessor_nothing $(env | sed -n -E '/^LESSOR_USER=/d; s/^((AWS|LESSOR|SLACK|TEMPORAL)_[A-Z0-9_]+)=.*/\1/p')"""
@@ -52,6 +52,10 @@ class Sandbox:
         return f"{self.aws_url}/_sim/"
 
     @property
+    def mail_url(self) -> str:
+        return f"http://{HOST}:{self.ports.mail}"
+
+    @property
     def temporal_address(self) -> str:
         return f"{HOST}:{self.ports.temporal}"
 
@@ -69,6 +73,9 @@ class Sandbox:
             "SLACK_BOT_TOKEN": "xoxb-sandbox-bot",
             "SLACK_APP_TOKEN": "xapp-1-sandbox-app",
             "SLACK_SIGNING_SECRET": "sandbox-signing-secret",
+            "LESSOR_SMTP_URL": f"smtp://{HOST}:{self.ports.smtp}",
+            "LESSOR_WEBHOOK_URL": f"{self.mail_url}/webhook",
+            "LESSOR_WEBHOOK_SECRET": "sandbox-webhook-secret",
             "AWS_ENDPOINT_URL": self.aws_url,
             "AWS_ACCESS_KEY_ID": "AKIASANDBOX000000000",
             "AWS_SECRET_ACCESS_KEY": "sandbox",
@@ -92,6 +99,9 @@ def programs(sandbox: Sandbox) -> tuple[Child, ...]:
     polled = polls(ui, NAMESPACE, contracts.TASK_QUEUE)
     connected = answers_with(f"{slack}/sandbox/api/switches", lambda seen: seen["connections"] > 0)
     aws_arguments = ("--port", str(sandbox.ports.aws), "--state", str(sandbox.data.root / "aws.state"))
+    mail_arguments = ("--port", str(sandbox.ports.mail), "--smtp-port", str(sandbox.ports.smtp))
+    knows_secret = {**plain, "LESSOR_WEBHOOK_SECRET": sandbox.settings["LESSOR_WEBHOOK_SECRET"]}
+    mail = sandbox.mail_url
     slack_arguments = ("--port", str(sandbox.ports.slack), "--state", str(sandbox.data.root / "slack.json"))
     return (
         Child("temporal", "the Temporal server", _temporal(sandbox), plain, namespace_served),
@@ -99,6 +109,9 @@ def programs(sandbox: Sandbox) -> tuple[Child, ...]:
             "aws", "the AWS simulator", _python("lessor.sandbox.aws", *aws_arguments), plain, answers(sandbox.aws_page)
         ),
         Child("slack", "the Slack sandbox", _python("lessor.sandbox.slack", *slack_arguments), plain, answers(slack)),
+        Child(
+            "mail", "the sandbox's mail", _python("lessor.sandbox.mail", *mail_arguments), knows_secret, answers(mail)
+        ),
         Child("worker", "the worker", _python("workflows"), told, polled, SERVERS),
         Child("bot", "the bot", _python("bot"), told, connected, SERVERS),
     )
