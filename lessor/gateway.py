@@ -191,6 +191,10 @@ class Gateway:
     async def person(self, any_id: str) -> Person | None:
         return await self._directory.person(any_id)
 
+    def team(self, key: str) -> Team | None:
+        """The team with this key, as the configuration has it."""
+        return self._directory.team(key)
+
     async def named(self, text: str) -> Person:
         """The one person whom a name, login, mention, address or id means. Raises `Refused` ("unresolved")."""
         return await self._attendance.named(text)
