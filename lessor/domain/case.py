@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from lessor.domain.budget import BudgetRoom
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision
 from lessor.domain.quota import Headroom
@@ -25,9 +26,8 @@ class Similar:
 class Case:
     """One request as it is judged at `now`.
 
-    `quote`, `rooms` and `similar` are `None` where they could not be read: unknown is neither free nor empty.
-    `rooms` and `budgets` are without what this request itself would take. `extensions` counts those that the lease has
-    had.
+    `quote`, `rooms`, `budgets` and `similar` are `None` where they could not be read: unknown is neither free nor
+    empty. `rooms` are without what this request itself would take. `extensions` counts those that the lease has had.
     """
 
     request: Request
@@ -35,7 +35,7 @@ class Case:
     person: Person
     now: datetime
     rooms: tuple[Headroom, ...] | None = ()
-    budgets: tuple[object, ...] = ()
+    budgets: tuple[BudgetRoom, ...] | None = ()
     similar: tuple[Similar, ...] | None = ()
     extensions: int = 0
 

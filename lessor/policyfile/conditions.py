@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -40,10 +40,12 @@ Scope = dict[str, Kind]
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that is ready to be asked."""
+    """A condition that is ready to be asked; `facts` are those that it looks at, by dotted name in their order."""
 
     text: str
     run: Run
+    tree: Node = field(repr=False, compare=False)
+    facts: tuple[str, ...] = ()
 
     def holds(self, values: Values) -> bool | None:
         """Whether it holds for these facts (by dotted name, UNKNOWN for what is not known); `None` if unknown."""
@@ -54,12 +56,29 @@ class Condition:
 def compile_condition(text: str) -> Condition:
     """Raises `ConditionError` for a syntax error, an unknown fact or function, or kinds that do not fit."""
     try:
-        compiled = _compile(parse(text), {})
+        tree = parse(text)
+        compiled = _compile(tree, {})
     except RecursionError:
         raise ConditionError("is nested too deeply; split it into several rules") from None
     if compiled.kind != BOOL:
         raise ConditionError(f"gives {compiled.kind}; a condition has to be true or false")
-    return Condition(text, compiled.run)
+    return Condition(text, compiled.run, tree, facts_in(tree))
+
+
+def compile_part(tree: Node) -> Typed:
+    """A part of a condition that was compiled as a whole before, and that uses no variable of a part around it."""
+    return _compile(tree, {})
+
+
+def facts_in(tree: Node) -> tuple[str, ...]:
+    """The facts that a part of a condition looks at, in their order."""
+    inside = {name for node in tree.iter_subtrees() if node.data == "member_dot" and (name := dotted(node)) in _facts()}
+    return tuple(name for name in _facts() if name in inside)
+
+
+def kind_of_fact(name: str) -> Kind:
+    """The kind of a fact that there is."""
+    return _facts()[name]
 
 
 def _compile(tree: Node | Token, scope: Scope) -> Typed:

@@ -5,20 +5,11 @@ A field that is `None` is unknown. Unknown is never zero, empty or false: a cond
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, get_args, get_type_hints
-from zoneinfo import ZoneInfo
-
-from lessor.domain.case import Case
-from lessor.domain.people import Person
-from lessor.domain.quota import Headroom
-from lessor.domain.quote import Quote
-from lessor.domain.request import Request
-
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
 @dataclass(frozen=True)
@@ -40,6 +31,11 @@ class RequestFacts:
     disk_gib: Annotated[int | None, "size of the root volume in GiB"] = None
     snapshot: Annotated[bool | None, "whether a snapshot is kept after deletion"] = None
     tags: Annotated[Mapping[str, str] | None, "extra tags, by key"] = None
+    project: Annotated[str | None, "the project that is charged; empty if none was given"] = None
+    data: Annotated[str | None, "sensitivity of the data, a class of `security`; empty if none was given"] = None
+    checkpoints: Annotated[bool | None, "whether the work survives an interruption"] = None
+    start_in_hours: Annotated[Decimal | None, "hours until it is to begin; 0 for at once"] = None
+    schedule: Annotated[str | None, "working hours outside which it is stopped; empty if none were given"] = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ class QuoteFacts:
 
 @dataclass(frozen=True)
 class TeamFacts:
-    """The team and the tightest quota that this request counts against."""
+    """The team and the tightest hard quota that this request counts against: the team's, project's or person's."""
 
     key: Annotated[str | None, "the team's key"] = None
     limited: Annotated[bool | None, "whether a quota applies; without one the next four are unknown"] = None
@@ -63,6 +59,26 @@ class TeamFacts:
     used: Annotated[int | None, "GPUs of it that are held now"] = None
     free: Annotated[int | None, "`quota - used`"] = None
     after: Annotated[int | None, "`used` with this request granted"] = None
+    over_soft: Annotated[bool | None, "whether a soft quota would be passed with it"] = None
+
+
+@dataclass(frozen=True)
+class BudgetFacts:
+    """The tightest budget of money, and of GPU-hours, that this request counts against in the running period.
+
+    What is left, and the share, are those after this request.
+    """
+
+    limited: Annotated[bool | None, "whether a budget of money applies; without one the next five are unknown"] = None
+    ceiling: Annotated[Decimal | None, "money that may be spent in the period"] = None
+    spent: Annotated[Decimal | None, "what is spent of it"] = None
+    committed: Annotated[Decimal | None, "what running leases and approved requests will still spend"] = None
+    left: Annotated[Decimal | None, "`ceiling - spent - committed - quote.total`; negative when it does not fit"] = None
+    share: Annotated[Decimal | None, "percent of the ceiling that is used up after this request"] = None
+    hours_limited: Annotated[bool | None, "whether a budget of GPU-hours applies"] = None
+    hours_ceiling: Annotated[Decimal | None, "GPU-hours that may be used in the period"] = None
+    hours_used: Annotated[Decimal | None, "GPU-hours that are used or committed"] = None
+    hours_left: Annotated[Decimal | None, "GPU-hours that are left after this request"] = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +101,9 @@ class PlaceFacts:
     provider: Annotated[str | None, "`aws`"] = None
     region: Annotated[str | None, "region, if one was asked for"] = None
     zone: Annotated[str | None, "zone, if one was asked for"] = None
+    residency: Annotated[str | None, "the jurisdiction in which data lies there; unknown if not configured"] = None
+    encrypted: Annotated[bool | None, "whether storage is encrypted there"] = None
+    public_address: Annotated[bool | None, "whether machines have public addresses there"] = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +115,22 @@ class TimeFacts:
     weekday: Annotated[str | None, "`monday` to `sunday` there"] = None
     weekend: Annotated[bool | None, "whether that is Saturday or Sunday"] = None
     date: Annotated[str | None, "date there, such as `2026-12-24`"] = None
+    holiday: Annotated[bool | None, "whether it is a holiday of the requester's country; unknown without one"] = None
+
+
+@dataclass(frozen=True)
+class SimilarFacts:
+    """Open leases of the requester that look like this one: same GPUs, place, market and team."""
+
+    count: Annotated[int | None, "how many there are"] = None
+    ids: Annotated[tuple[str, ...] | None, "their ids"] = None
+
+
+@dataclass(frozen=True)
+class LeaseFacts:
+    """The lease, when an extension is judged; then `request.hours` is the whole length with it."""
+
+    extensions: Annotated[int | None, "how often it was extended before; 0 for a request"] = None
 
 
 @dataclass(frozen=True)
@@ -105,9 +140,12 @@ class Facts:
     request: RequestFacts = RequestFacts()
     quote: QuoteFacts = QuoteFacts()
     team: TeamFacts = TeamFacts()
+    budget: BudgetFacts = BudgetFacts()
     person: PersonFacts = PersonFacts()
     place: PlaceFacts = PlaceFacts()
     time: TimeFacts = TimeFacts()
+    similar: SimilarFacts = SimilarFacts()
+    lease: LeaseFacts = LeaseFacts()
 
     def flat(self) -> dict[str, Any]:
         """Every fact by its dotted name, `None` where unknown."""
@@ -118,24 +156,6 @@ class Facts:
         }
 
 
-def facts(case: Case) -> Facts:
-    """The facts of one case."""
-    request, quote, now = case.request, case.quote, case.now
-    return Facts(
-        request=_request(request, quote, now),
-        quote=_quote(quote, request.length(now)),
-        team=_team(request, quote, case.rooms),
-        person=_person(case.person, request.team),
-        place=PlaceFacts(
-            name=request.place.name,
-            provider=request.place.provider,
-            region=request.place.region or None,
-            zone=request.place.zone or None,
-        ),
-        time=_time(case.person.tz, now),
-    )
-
-
 def documented() -> dict[str, tuple[Any, str]]:
     """Every fact by its dotted name, with its Python type and what it means."""
     found: dict[str, tuple[Any, str]] = {}
@@ -143,84 +163,3 @@ def documented() -> dict[str, tuple[Any, str]]:
         hints = get_type_hints(facts_type, include_extras=True)
         found |= {f"{group}.{one.name}": get_args(hints[one.name]) for one in fields(facts_type)}
     return found
-
-
-def _request(request: Request, quote: Quote | None, now: datetime) -> RequestFacts:
-    length = request.length(now)
-    offer = quote.offer if quote else None
-    need = request.need
-    return RequestFacts(
-        model=(offer.gpu_model if offer else need.model) or None,
-        count=offer.gpu_count if offer else None if need.instance_type else need.count,
-        memory_gib=(offer.gpu_memory_gib if offer else need.memory_gib) or None,
-        instance_type=(offer.instance_type if offer else need.instance_type) or None,
-        workload=request.workload.value,
-        market=request.market.value,
-        purpose=request.purpose,
-        hours=_units(length, timedelta(hours=1)),
-        days=_units(length, timedelta(days=1)),
-        ends=now + length,
-        disk_gib=request.disk_gib,
-        snapshot=request.snapshot,
-        tags=request.tags,
-    )
-
-
-def _units(length: timedelta, unit: timedelta) -> Decimal:
-    return Decimal(length // timedelta(microseconds=1)) / Decimal(unit // timedelta(microseconds=1))
-
-
-def _quote(quote: Quote | None, length: timedelta) -> QuoteFacts:
-    judged = quote.judged_hourly if quote else None
-    if quote is None or judged is None or quote.offer.hourly is None:
-        return QuoteFacts(known=False)
-    return QuoteFacts(
-        known=True,
-        hourly=judged.amount,
-        total=judged.for_time(length).rounded().amount,
-        market_hourly=quote.offer.hourly.amount,
-        currency=judged.currency,
-    )
-
-
-def _team(request: Request, quote: Quote | None, team_headroom: Iterable[Headroom] | None) -> TeamFacts:
-    if team_headroom is None:
-        return TeamFacts(key=request.team)
-    rooms = list(team_headroom)
-    if not rooms:
-        return TeamFacts(key=request.team, limited=False)
-    tightest = min(rooms, key=lambda room: room.free)
-    count = quote.offer.gpu_count if quote else None if request.need.instance_type else request.need.count
-    return TeamFacts(
-        key=request.team,
-        limited=True,
-        quota=tightest.quota.gpus,
-        used=tightest.used,
-        free=tightest.free,
-        after=None if count is None else tightest.used + count,
-    )
-
-
-def _person(person: Person, team: str) -> PersonFacts:
-    return PersonFacts(
-        id=person.id,
-        email=person.email.casefold() or None,
-        teams=person.teams,
-        groups=person.groups,
-        lead=team in person.leads,
-        admin=person.admin,
-    )
-
-
-def _time(tz: str, now: datetime) -> TimeFacts:
-    try:
-        local = now.astimezone(ZoneInfo(tz))
-    except (KeyError, ValueError, OSError):
-        return TimeFacts(now=now)
-    return TimeFacts(
-        now=now,
-        hour=local.hour,
-        weekday=WEEKDAYS[local.weekday()],
-        weekend=local.weekday() >= 5,
-        date=local.date().isoformat(),
-    )

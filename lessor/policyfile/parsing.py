@@ -27,6 +27,10 @@ LAYERS = frozenset(
 )
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.))", re.DOTALL)
+QUOTED = r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+COMMENT = re.compile(rf"({QUOTED})|//[^\n]*")
+"""Text in quotes, which is kept, or a comment."""
+MARKS = re.compile(rf"{QUOTED}|//[^\n]*|(?P<open>[(\[])|(?P<close>[)\]])|(?P<bool>\b(?:true|false)\b)")
 STRING_FORM = re.compile(r"([rR]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
 
 
@@ -41,6 +45,7 @@ def parse(text: str) -> Node:
         line = error.line if error.line and error.line > 0 else max(text.count("\n") + 1, 1)
         column = error.column if error.column and error.column > 0 else len(text.splitlines()[-1]) + 1 if text else 1
         raise ConditionError(_remedy(text, line, column), line, column) from None
+    _place_bools(tree, text)
     return tree
 
 
@@ -64,6 +69,13 @@ def error_at(node: Node, message: str) -> ConditionError:
     line = getattr(node.meta, "line", None) or getattr(first, "line", None) or 1
     column = getattr(node.meta, "column", None) or getattr(first, "column", None) or 1
     return ConditionError(message, line, column)
+
+
+def written(node: Node, text: str) -> str:
+    """How `node` stands in the condition's `text`, on one line and without comments."""
+    tokens = [one for one in node.scan_values(lambda part: isinstance(part, Token)) if one.start_pos is not None]
+    start, end = _balanced(text, min(one.start_pos for one in tokens), max(one.end_pos for one in tokens))
+    return " ".join(COMMENT.sub(lambda found: found[1] or "", text[start:end]).split())
 
 
 def dotted(node: Node) -> str | None:
@@ -90,6 +102,31 @@ def literal(token: Token) -> Any:
     kind = {"NULL_LIT": "null (ask has(...) instead)", "UINT_LIT": "unsigned numbers (leave the u out)"}
     what = kind.get(token.type, "this kind of value")
     raise ConditionError(f"uses {what}, which conditions do not offer", token.line or 1, token.column or 1)
+
+
+def _balanced(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span with the brackets that belong to it: the tree has none of them."""
+    opened = 0
+    for found in MARKS.finditer(text, start):
+        if found.start() >= end and not opened:
+            break
+        if found["open"]:
+            opened += 1
+        elif found["close"] and opened:
+            opened -= 1
+            end = max(end, found.end())
+        elif found["close"]:
+            start = text.rfind("(", 0, start)
+    return start, end
+
+
+def _place_bools(tree: Node, text: str) -> None:
+    """Give `true` and `false` their place: the parser makes new tokens of them, without one."""
+    tokens = tree.scan_values(lambda part: isinstance(part, Token) and part.type == "BOOL_LIT")
+    for token, found in zip(tokens, (one for one in MARKS.finditer(text) if one["bool"]), strict=False):
+        token.start_pos, token.end_pos = found.span("bool")
+        token.line = text.count("\n", 0, token.start_pos) + 1
+        token.column = token.start_pos - text.rfind("\n", 0, token.start_pos)
 
 
 def _unescaped(match: re.Match[str]) -> str:

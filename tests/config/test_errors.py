@@ -74,12 +74,26 @@ ID_HINT = "a Slack member id such as U0AAA1111 (in Slack: Profile, More, Copy me
         ),
         (
             changed("then: approve", "then: aprove"),
-            "lessor.yaml:26: policy.rules[0].then: is 'aprove'; allowed: approve, {deny: reason} or {require: [steps]}",
+            "lessor.yaml:26: policy.rules[0].then: is 'aprove'; allowed: approve, {deny: reason}, {require: [steps]}, "
+            "{suggest: {text: ...}} or {max: length}",
         ),
         (
             changed("then: approve", "then: {approve: true, deny: no}"),
-            "lessor.yaml:26: policy.rules[0].then: needs exactly one outcome; allowed: approve, {deny: reason} or "
-            "{require: [steps]}",
+            "lessor.yaml:26: policy.rules[0].then: has more than one of approve, deny and require; make a rule of each",
+        ),
+        (
+            changed("then: approve", "then: {approve: false}"),
+            "lessor.yaml:26: policy.rules[0].then: needs an outcome; allowed: approve, {deny: reason}, "
+            "{require: [steps]}, {suggest: {text: ...}} or {max: length}",
+        ),
+        (
+            changed("then: approve", "then: {max: 0s}"),
+            "lessor.yaml:26: policy.rules[0].then: has a max of 0; deny instead, with the reason",
+        ),
+        (
+            changed("then: approve", "then: {suggest: {text: a, market: spto}}"),
+            "lessor.yaml:26: policy.rules[0].then.suggest.market: is 'spto'; allowed: on-demand, spot or "
+            "capacity-block",
         ),
         (
             changed("quote.total > 2000", "quote.totl > 2000"),
@@ -97,7 +111,7 @@ ID_HINT = "a Slack member id such as U0AAA1111 (in Slack: Profile, More, Copy me
         (
             changed('"group:finance"', '"finance"'),
             "lessor.yaml:29: policy.rules[1].then.require[1]: 'finance' is no approver; allowed: lead, lead:TEAM, "
-            "group:NAME, person:ID, admins",
+            "budget-owner, budget-owner:TEAM, group:NAME, slack-group:HANDLE, person:ID, admins",
         ),
         (
             changed('approvers: ["group:finance"]', 'approvers: ["group:finance"], quorum: 2'),

@@ -111,7 +111,8 @@ def test_holds(text: str, expected: bool | None) -> None:
             "is not valid at '>': an operator, a value or a bracket is missing or too many",
             (1, 15),
         ),
-        ("foo > 1", "unknown name 'foo'; facts begin with person, place, quote, request, team, time", (1, 1)),
+        ("foo > 1", "unknown name 'foo'; facts begin with budget, lease, person, place, quote, request, similar, "
+         "team, time", (1, 1)),
         (
             "true &&\n  quote.totl > 1",
             "unknown fact 'quote.totl'; did you mean 'quote.total'?; quote has: known, hourly, total, market_hourly, "

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from lessor.config import ConfigError, loads
-from lessor.domain.case import Case
-from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
-from lessor.domain.quota import Headroom
+from lessor.domain.budget import BudgetRoom
+from lessor.domain.case import Case, Similar
+from lessor.domain.policy import Decision, Outcome, Reason, StepSpec, Suggestion
+from lessor.domain.quota import Ceiling, Headroom, Kind
 from lessor.domain.quote import Quote
-from lessor.domain.request import Market
+from lessor.domain.request import Market, Place, Workload
+from lessor.domain.worktime import Hours
 from lessor.policyfile import CompiledPolicy, compile_policy, facts
-from lessor.policyfile.facts import QuoteFacts, TeamFacts, TimeFacts
+from lessor.policyfile.facts import BudgetFacts, LeaseFacts, QuoteFacts, SimilarFacts, TeamFacts, TimeFacts
+from lessor.policyfile.gathering import Site
 from tests.builders import MANAGER, REQUESTER, a_quota, a_quote, a_request, usd
 from tests.config.sample import VALID, changed
 
@@ -134,15 +137,97 @@ def test_all_broken_conditions_are_told_with_their_lines() -> None:
     ("rooms", "expected"),
     [
         (None, TeamFacts(key="ml")),
-        ((), TeamFacts(key="ml", limited=False)),
+        ((), TeamFacts(key="ml", limited=False, over_soft=False)),
         (
             (Headroom(a_quota("ml", 32), 10), Headroom(a_quota("ml", 16, "A100-80GB"), 9)),
-            TeamFacts(key="ml", limited=True, quota=16, used=9, free=7, after=17),
+            TeamFacts(key="ml", limited=True, quota=16, used=9, free=7, after=17, over_soft=False),
         ),
+        (
+            (Headroom(a_quota("ml", 32), 10), Headroom(Ceiling("project:x", Decimal(8)), 3, borrow=1)),
+            TeamFacts(key="ml", limited=True, quota=9, used=3, free=6, after=11, over_soft=False),
+        ),
+        (
+            (Headroom(a_quota("ml", 17, hard=False), 10), Headroom(a_quota("ml", 32), 10)),
+            TeamFacts(key="ml", limited=True, quota=32, used=10, free=22, after=18, over_soft=True),
+        ),
+        ((Headroom(a_quota("ml", 18, hard=False), 10),), TeamFacts(key="ml", limited=False, over_soft=False)),
     ],
 )
 def test_team_facts_speak_of_the_tightest_quota(rooms: tuple[Headroom, ...] | None, expected: TeamFacts) -> None:
     assert facts(Case(a_request(), a_price("1"), REQUESTER, NOW, rooms)).team == expected
+
+
+def room(kind: Kind, ceiling: int, spent: str | None, committed: str = "0", asked: str | None = "100") -> BudgetRoom:
+    def known(figure: str | None) -> Decimal | None:
+        return None if figure is None else Decimal(figure)
+
+    return BudgetRoom("team:ml", "2026-11", kind, Decimal(ceiling), known(spent), known(committed), known(asked))
+
+
+@pytest.mark.parametrize(
+    ("rooms", "expected"),
+    [
+        (None, BudgetFacts()),
+        ((), BudgetFacts(limited=False, hours_limited=False)),
+        (
+            (room(Kind.MONEY, 5_000, "4000", "100"), room(Kind.MONEY, 1_000, "200", "50")),
+            BudgetFacts(True, Decimal(1_000), Decimal(200), Decimal(50), Decimal(650), Decimal(35), False),
+        ),
+        (
+            (room(Kind.MONEY, 100, "90", asked="0"), room(Kind.MONEY, 5_000, "0", asked="100")),
+            BudgetFacts(True, Decimal(5_000), Decimal(0), Decimal(0), Decimal(4_900), Decimal(2), False),
+        ),
+        ((room(Kind.MONEY, 100, None), room(Kind.MONEY, 5_000, "0")), BudgetFacts(limited=True, hours_limited=False)),
+        ((room(Kind.MONEY, 100, "0", asked=None),), BudgetFacts(limited=True, hours_limited=False)),
+        (
+            (room(Kind.GPU_HOURS, 300, "60", "40", "250"),),
+            BudgetFacts(
+                limited=False,
+                hours_limited=True,
+                hours_ceiling=Decimal(300),
+                hours_used=Decimal(100),
+                hours_left=Decimal(-50),
+            ),
+        ),
+    ],
+)
+def test_budget_facts_speak_of_the_tightest_budget_after_this_request(
+    rooms: tuple[BudgetRoom, ...] | None, expected: BudgetFacts
+) -> None:
+    assert facts(Case(a_request(), a_price("1"), REQUESTER, NOW, budgets=rooms)).budget == expected
+
+
+def test_facts_of_what_else_was_asked_for() -> None:
+    plain = facts(Case(a_request(), None, REQUESTER, NOW)).request
+    assert (plain.project, plain.data, plain.checkpoints, plain.schedule) == ("", "", False, "")
+    assert plain.start_in_hours == 0
+    request = a_request(
+        project="x", data="secret", checkpoints=True, schedule="office", start=NOW + timedelta(minutes=90)
+    )
+    asked = facts(Case(request, None, REQUESTER, NOW)).request
+    assert (asked.project, asked.data, asked.checkpoints, asked.schedule) == ("x", "secret", True, "office")
+    assert asked.start_in_hours == Decimal("1.5")
+
+
+def test_facts_of_the_place_similar_leases_and_the_lease() -> None:
+    case = Case(a_request(), None, REQUESTER, NOW, similar=(Similar("gpu-1"), Similar("gpu-2")), extensions=3)
+    made = facts(case, Site(residency="eu", encrypted=True, public_address=False))
+    assert (made.place.residency, made.place.encrypted, made.place.public_address) == ("eu", True, False)
+    assert made.similar == SimilarFacts(2, ("gpu-1", "gpu-2"))
+    assert made.lease == LeaseFacts(3)
+    unread = facts(replace(case, similar=None))
+    assert (unread.similar, unread.place.residency) == (SimilarFacts(), None)
+
+
+def test_a_holiday_is_known_only_where_holidays_are() -> None:
+    def holiday(hours: Hours | None) -> bool | None:
+        person = replace(REQUESTER, tz="Asia/Tokyo", hours=hours)
+        return facts(Case(a_request(), None, person, NOW)).time.holiday
+
+    assert holiday(None) is None
+    assert holiday(Hours("Asia/Tokyo", ((NOW, 540),))) is None
+    assert holiday(Hours("Asia/Tokyo", ((NOW, 540),), holidays=(date(2026, 11, 28),))) is True
+    assert holiday(Hours("Asia/Tokyo", ((NOW, 540),), holidays=(date(2026, 11, 27),))) is False
 
 
 def test_facts_of_the_offer_win_over_the_wish() -> None:
@@ -157,3 +242,72 @@ def test_time_is_the_requesters_own() -> None:
     made = facts(Case(a_request(), None, replace(REQUESTER, tz="Asia/Tokyo"), NOW))
     assert made.time == TimeFacts(NOW, hour=8, weekday="saturday", weekend=True, date="2026-11-28")
     assert facts(Case(a_request(), None, replace(REQUESTER, tz="Nowhere/Land"), NOW)).time == TimeFacts(NOW)
+
+
+SPOT = (
+    "{name: spot, when: request.workload == 'training' && request.checkpoints, "
+    "then: {suggest: {text: half the price, market: spot}}}"
+)
+SMALLER = (
+    "{name: smaller, when: request.workload == 'notebook', then: {suggest: {text: enough, instance_type: g5.xlarge, "
+    "count: 1}}}"
+)
+
+
+def suggested(rule: str, place: str = "", **changes: Any) -> list[Suggestion]:
+    head = VALID.partition("policy:")[0].replace("zones: [us-east-1a]", f"markets: [on-demand, spot]{place}")
+    policy = compile_policy(loads(head + f"policy:\n  rules:\n    - {rule}\n"))
+    request = a_request(place=Place("aws", "research-us"), checkpoints=True, **changes)
+    return list(policy.judge(Case(request, a_price("1"), REQUESTER, NOW)).suggestions)
+
+
+def test_a_suggestion_is_made_beside_the_outcome() -> None:
+    policy = a_policy(DENY, APPROVE, "{name: fit, when: 'true', then: {approve: true, suggest: {text: good}}}")
+    decision = decide(policy, a_price("1"))
+    assert decision.outcome is Outcome.APPROVE
+    assert decision.suggestions == (Suggestion("fit", "good"),)
+
+
+def test_a_suggestion_that_changes_nothing_or_cannot_be_had_is_not_made() -> None:
+    found = Suggestion("spot", "half the price", market="spot")
+    assert suggested(SPOT) == [found]
+    assert suggested(SPOT, market=Market.SPOT) == []
+    assert suggested(SPOT.replace("market: spot", "market: capacity-block")) == []
+    smaller = Suggestion("smaller", "enough", instance_type="g5.xlarge", count=1)
+    assert suggested(SMALLER, workload=Workload.NOTEBOOK) == [smaller]
+    assert suggested(SMALLER, "\n    instance_types: [g5.2xlarge]", workload=Workload.NOTEBOOK) == []
+
+
+def test_a_rule_limits_requests_and_extensions() -> None:
+    policy = a_policy("{name: short, when: request.workload == 'training', then: {max: 2d}, reason: be short}")
+    assert decide(policy, a_price("1"), duration=timedelta(days=2)).outcome is Outcome.REQUIRE
+    for case in (
+        Case(a_request(duration=timedelta(days=3)), a_price("1"), REQUESTER, NOW),
+        Case(a_request(duration=timedelta(days=3)), a_price("1"), REQUESTER, NOW, extensions=1),
+        Case(a_request(duration=None, until=NOW + timedelta(days=3)), None, REQUESTER, NOW),
+    ):
+        decision = policy.judge(case)
+        text = "3 d is longer than the 2 d that are allowed here (be short)"
+        assert (decision.outcome, decision.reasons) == (Outcome.DENY, (Reason("short", text),))
+
+
+def test_steps_are_asked_one_after_the_other_or_side_by_side() -> None:
+    rule = (
+        "{name: r, when: 'true', then: {require: [lead, {name: b, approvers: [budget-owner], parallel: true}, "
+        "{name: c, approvers: [admins]}]}}"
+    )
+    owned = VALID.partition("policy:")[0].replace("members: [U0REQ", "budget_owner: U0FINANCE, members: [U0REQ")
+    policy = compile_policy(loads(f"{owned}policy:\n  rules:\n    - {rule}\n"))
+    assert decide(policy, a_price("1")).steps == (
+        StepSpec("b", ("budget-owner:ml",), stage=0),
+        StepSpec("lead", ("lead:ml",), stage=0),
+        StepSpec("c", ("admins",), stage=1),
+    )
+
+
+def test_a_decision_keeps_the_facts_that_were_known() -> None:
+    decision = decide(a_policy(APPROVE), a_price("6.25"), purpose="long " * 100, tags={"a": "b"})
+    kept = dict(decision.facts)
+    assert (kept["quote.total"], kept["request.hours"], kept["request.market"]) == ("50", "8", "on-demand")
+    assert (kept["team.limited"], kept["time.now"]) == ("false", "2026-11-27T23:30:00+00:00")
+    assert not {"request.purpose", "request.tags", "team.quota", "place.residency"} & kept.keys()
