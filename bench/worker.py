@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
@@ -19,6 +19,7 @@ from temporalio.worker import Worker
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
+from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
@@ -27,7 +28,7 @@ from bench.cloud import InstantCloud, InstantNotifier
 from bench.people import AUTOMATIC, MANAGER, REQUESTER, TEAM
 from lessor.converter import data_converter
 from lessor.domain.case import Case
-from lessor.domain.people import Person
+from lessor.domain.people import Person, Presence
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.leaving import leave
 from lessor.ledger import open_ledger
@@ -50,6 +51,12 @@ class Directory:
 
     async def members(self, ref: str) -> tuple[Person, ...]:
         return tuple(person for person in self._people.values() if ref in person.refs)
+
+    async def everybody(self) -> tuple[Person, ...]:
+        return tuple(self._people.values())
+
+    async def presences(self, ids: Collection[str]) -> dict[str, Presence]:
+        return dict.fromkeys(ids, Presence.HERE)
 
     def team(self, key: str) -> Team | None:
         return self._team if key == TEAM else None
@@ -75,6 +82,7 @@ def ports_of(client: Client, ledger_url: str, clock: Callable[[], datetime]) -> 
         ProvisioningActivities(providers, ledger, clock),
         MessageActivities(notifier, ledger, clock),
         SweepActivities({}, ledger, TemporalRuns(client), clock),
+        PeopleActivities(directory, ledger, TemporalRuns(client), clock),
     )
 
 

@@ -8,12 +8,15 @@ from temporalio.exceptions import FailureError
 from workflows import calls, people_calls
 
 with workflow.unsafe.imports_passed_through():
+    from datetime import datetime
+
     from lessor.contracts import Act, Verb
     from lessor.domain import offboarding, ownership
     from lessor.domain.authority import require_steward
     from lessor.domain.errors import Refused
     from lessor.domain.lease import Change, Lease, State, minute
     from lessor.domain.ownership import LESSOR, WHOLE_TEAM
+    from lessor.domain.pending import Payer
     from lessor.domain.people import Person
     from workflows.acts import told_from
     from workflows.book import Book
@@ -30,13 +33,24 @@ def concerns(lease: Lease, act: Act) -> bool:
 async def change(book: Book, act: Act, person: Person) -> Change:
     """What the act does, with where it came from on record. Raises `Refused` when it is not allowed."""
     if act.verb is Verb.TAKE:
-        return told_from(act, await _take(book, person))
+        return told_from(act, await _take(book, act, person))
+    if act.verb is not Verb.DECLINE:
+        require_steward(book.lease, person)
+    to = await calls.identify(act.to) if act.to and act.to != WHOLE_TEAM else None
+    return told_from(act, effect(book.lease, act, person, to, None, workflow.now()))
+
+
+def effect(lease: Lease, act: Act, person: Person, to: Person | None, payer: Payer | None, now: datetime) -> Change:
+    """What the act does, once it is known who `act.to` is and what another team pays with. Raises `Refused`."""
+    if act.verb is Verb.TAKE:
+        return ownership.take(lease, person, payer, now)
     if act.verb is Verb.DECLINE:
-        return told_from(act, _decline(book.lease, person))
-    require_steward(book.lease, person)
-    to = None if act.verb is not Verb.TRANSFER and act.to == WHOLE_TEAM else await calls.identify(act.to)
-    require_steward(book.lease, person)
-    return told_from(act, _steward(book.lease, act, person, to))
+        left = lease.transfer is not None and lease.transfer.by == LESSOR
+        return (offboarding.pass_on if left else ownership.decline)(lease, person, now)
+    require_steward(lease, person)
+    if act.verb is Verb.TRANSFER:
+        return ownership.offer(lease, to or Person(act.to, active=False), act.team, person.id, now)
+    return (ownership.share if act.verb is Verb.SHARE else ownership.unshare)(lease, to, person.id, now)
 
 
 def words(lease: Lease, act: Act) -> str:
@@ -54,35 +68,19 @@ def words(lease: Lease, act: Act) -> str:
     return f"shared with {who}" if act.verb is Verb.SHARE else f"not shared with {who} any more"
 
 
-def _steward(lease: Lease, act: Act, person: Person, to: Person | None) -> Change:
-    now = workflow.now()
-    if act.verb is Verb.SHARE:
-        return ownership.share(lease, to, person.id, now)
-    if act.verb is Verb.UNSHARE:
-        return ownership.unshare(lease, to, person.id, now)
-    return ownership.offer(lease, to or Person(act.to, active=False), act.team, person.id, now)
-
-
-def _decline(lease: Lease, person: Person) -> Change:
-    now = workflow.now()
-    if lease.transfer is not None and lease.transfer.by == LESSOR:
-        return offboarding.pass_on(lease, person, now)
-    return ownership.decline(lease, person, now)
-
-
-async def _take(book: Book, person: Person) -> Change:
+async def _take(book: Book, act: Act, person: Person) -> Change:
     """The quota moves first, in one transaction with the check that it fits; judged again after the wait."""
     lease = book.lease
-    ownership.take(lease, person, None, workflow.now())
+    effect(lease, act, person, None, None, workflow.now())
     team = lease.transfer.team if lease.transfer else lease.request.team
     try:
         payer = await people_calls.payer(team) if team != lease.request.team else None
-        moved = ownership.take(lease, person, payer, workflow.now()).lease
+        moved = effect(lease, act, person, None, payer, workflow.now()).lease
         await _reserve(moved)
     except FailureError as error:
         raise Refused("quota", f"{calls.reason(error)} Nothing was moved") from error
     try:
-        return ownership.take(book.lease, person, payer, workflow.now())
+        return effect(book.lease, act, person, None, payer, workflow.now())
     except Refused:
         await _reserve(book.lease)
         raise

@@ -19,6 +19,9 @@ from lessor.domain.takedown import cancel
 
 Circles = tuple[tuple[str, ...], ...]
 
+LATEST = timedelta(days=1)
+"""The longest pause between two looks for people who have left: their leases are offered to others within a day."""
+
 BRAKE_LEAST, BRAKE_SHARE = 3, 0.5
 
 NOT_TAKEN = "its owner has left and nobody took it over"

@@ -7,6 +7,7 @@ import threading
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
+from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
@@ -39,7 +40,8 @@ async def test_withdrawing_during_provisioning_undoes_what_was_created(world: Wo
 
 def test_no_thread_is_struck_by_an_exception_while_it_holds_a_lock() -> None:
     """Temporal can throw a cancellation into a running thread; one that hit a ledger's lock kept it for ever."""
-    classes = (AssessmentActivities, MessageActivities, ProvisioningActivities, RecordActivities, SweepActivities)
+    classes = (AssessmentActivities, MessageActivities, PeopleActivities, ProvisioningActivities, RecordActivities)
+    classes += (SweepActivities,)
     methods = [(f"{kind.__name__}.{name}", method) for kind in classes for name, method in vars(kind).items()]
     declared = [(name, getattr(method, "__temporal_activity_definition", None)) for name, method in methods]
     blocking = [(name, found) for name, found in declared if found is not None and not found.is_async]
