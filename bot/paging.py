@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from bot.blocks.message import compose
+from bot.budgets import BudgetWatch
 from bot.reaching import Reach
-from lessor.contracts import Delivery, PageInput
+from lessor.contracts import Alarm, Delivery, PageInput
 from lessor.rendering import Renderer
+
+RETRIED_FOR = timedelta(days=1)
+"""How far back a message is looked for of which nobody knows whether it was posted."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +27,15 @@ class Occasion:
 class Pager:
     """Posts each occasion once, then keeps that message up to date."""
 
-    def __init__(self, reach: Reach, wording: Renderer) -> None:
+    def __init__(self, reach: Reach, wording: Renderer, budgets: BudgetWatch) -> None:
         self._reach = reach
         self._wording = wording
+        self._budgets = budgets
 
     async def page(self, wanted: PageInput, now: datetime) -> Delivery:
         """The administrators' channel, or each administrator where it cannot be used. Raises what is temporary."""
+        if wanted.alarm is Alarm.BUDGET:
+            return await self._budgets.tell(wanted, _once(wanted, now), now)
         message = compose(
             self._wording.parts("page.j2", alarm=wanted.alarm.value, subject=wanted.subject, problem=wanted.problem)
         )
@@ -37,5 +44,13 @@ class Pager:
 
 def _occasion(wanted: PageInput, now: datetime) -> Occasion:
     day = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    subject = hashlib.sha256(wanted.subject.encode()).hexdigest()[:16]
-    return Occasion(f"page-{subject}-{day:%Y-%m-%d}", day)
+    return Occasion(f"page-{_subject(wanted)}-{day:%Y-%m-%d}", day)
+
+
+def _once(wanted: PageInput, now: datetime) -> Occasion:
+    """One in all for its subject, which holds its month."""
+    return Occasion(f"page-{_subject(wanted)}", now - RETRIED_FOR)
+
+
+def _subject(wanted: PageInput) -> str:
+    return hashlib.sha256(wanted.subject.encode()).hexdigest()[:16]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -63,9 +64,10 @@ class Accounting:
             return ()
         return budget_rooms(ceilings, months, self._book.taken(asked.account, months, lease.id), asked)
 
-    def around(self, lease: Lease, now: datetime) -> tuple[tuple[Headroom, ...], tuple[BudgetRoom, ...]]:
-        """Both kinds of ceilings that the lease counts against."""
-        return self.rooms(lease), self.budgets(lease, now)
+    async def around(self, lease: Lease, now: datetime) -> tuple[tuple[Headroom, ...], tuple[BudgetRoom, ...]]:
+        """Both kinds of ceilings that the lease counts against, for those who must not wait for the ledger."""
+        rooms = await asyncio.to_thread(self.rooms, lease)
+        return rooms, await asyncio.to_thread(self.budgets, lease, now)
 
     def usage(self, account: Account, now: datetime) -> Usage:
         """All ceilings of an account with what is used of them, and what it takes of this month."""

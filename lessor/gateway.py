@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
 
 from lessor import approvers
-from lessor.accounting import Accounting, Plan, Usage
+from lessor.accounting import Accounting, Usage
 from lessor.attendance import Attendance
 from lessor.contracts import Act, Answer
 from lessor.domain.absence import Absence
@@ -20,10 +20,11 @@ from lessor.domain.identity import lease_id
 from lessor.domain.lease import OPEN, Lease, State, describe
 from lessor.domain.lookalike import lookalikes
 from lessor.domain.people import Person
-from lessor.domain.quota import Headroom, QuotaPlan
+from lessor.domain.quota import Headroom
 from lessor.domain.quote import Quote
-from lessor.domain.request import Limits, Market, Need, Place, Request, validate
+from lessor.domain.request import Market, Need, Place, Request, validate
 from lessor.engine import Engine, TakenError, UnreachableError
+from lessor.offering import Choices, ModelChoice, Offering, PlaceChoice, Submitted
 from lessor.ports import (
     Directory,
     LeaseIdTakenError,
@@ -37,67 +38,11 @@ from lessor.ports import (
     Team,
 )
 
+__all__ = ["Choices", "Gateway", "ModelChoice", "Offering", "PlaceChoice", "Submitted"]
+
 log = structlog.get_logger(__name__)
 
 MAX_SALTS = 16
-
-
-@dataclass(frozen=True)
-class PlaceChoice:
-    """A place that can be asked for, as a form shows it."""
-
-    name: str
-    label: str
-    provider: str
-    regions: tuple[str, ...] = ()
-    zones: tuple[str, ...] = ()
-    markets: tuple[Market, ...] = (Market.ON_DEMAND,)
-
-
-@dataclass(frozen=True)
-class ModelChoice:
-    """A GPU model that can be asked for; `counts` are the numbers of GPUs that machines come with."""
-
-    model: str
-    label: str
-    memory_gib: int
-    counts: tuple[int, ...] = (1,)
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What one person can ask for."""
-
-    person: Person
-    teams: tuple[Team, ...]
-    places: tuple[PlaceChoice, ...]
-    models: tuple[ModelChoice, ...]
-    limits: Limits
-
-
-@dataclass(frozen=True)
-class Submitted:
-    """What came of a submission.
-
-    `existing`: the same interaction made this lease before. `similar`: nothing was made, because these pending leases
-    look the same; send again with `anyway=True`. `recorded_only`: kept in the ledger, and started as soon as Temporal
-    can be reached again.
-    """
-
-    lease_id: str
-    existing: bool = False
-    similar: tuple[str, ...] = ()
-    recorded_only: bool = False
-
-
-@dataclass(frozen=True)
-class Offering:
-    """What the organisation offers, from its configuration; `limits` are a person's, `plan` everybody's ceilings."""
-
-    places: tuple[PlaceChoice, ...]
-    models: Callable[[], tuple[ModelChoice, ...]]
-    limits: Callable[[Person], Limits]
-    plan: Plan = QuotaPlan
 
 
 class Gateway:
@@ -227,7 +172,7 @@ class Gateway:
 
     async def around(self, lease: Lease, now: datetime) -> tuple[tuple[Headroom, ...], tuple[BudgetRoom, ...]]:
         """The ceilings that a lease counts against, with what all others have of them, for cards."""
-        return await asyncio.to_thread(self._accounting.around, lease, now)
+        return await self._accounting.around(lease, now)
 
     async def team_usage(self, team: str) -> Usage:
         """What a team holds now and takes of this month, with its ceilings. Raises `Refused` ("no-team")."""

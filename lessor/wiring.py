@@ -89,7 +89,10 @@ def build_gateway(parts: Parts, client: Client) -> Gateway:
     """The use cases over these parts and this Temporal."""
     config = parts.config
     offering = Offering(
-        tuple(_place_choice(place) for place in config.places), lambda: _models(parts.catalogue), config.limits, lambda: config.quota_plan
+        tuple(_place_choice(place) for place in config.places),
+        lambda: _models(parts.catalogue),
+        config.limits,
+        lambda: config.quota_plan,
     )
     engine = TemporalEngine(client, config.terms())
     return Gateway(engine, parts.ledger, parts.directory, parts.providers, offering, utc_now)

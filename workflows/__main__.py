@@ -26,6 +26,7 @@ from bot.directory import slack_directory
 from bot.notifier import SlackNotifier
 from bot.settings import slack_settings
 from bot.slack_client import SlackClient
+from lessor.accounting import Accounting
 from lessor.config import Config, ConfigError, load
 from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Place
@@ -128,17 +129,18 @@ def _sweep(config: Config) -> Schedule:
 def _activities(
     settings: Settings, parts: Parts, client: Client, session: aiohttp.ClientSession, besides: Opened
 ) -> Activities:
-    token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
-    slack = SlackClient(token, base_url=settings.slack_api_url, session=session)
-    directory = parts.overlay(slack_directory(parts.configured, slack, parts.config)).directory
-    wording = slack_renderer(settings.lessor_templates)
-    by_slack = SlackNotifier(slack, directory, parts.ledger, slack_settings(parts.config), wording, besides.mail)
-    webhook = Webhook(besides.hook, session, parts.ledger) if besides.hook else None
-    notifier = Channels(by_slack, directory, webhook)
 
     def plan() -> QuotaPlan:
         return parts.config.quota_plan
 
+    token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
+    slack = SlackClient(token, base_url=settings.slack_api_url, session=session)
+    directory = parts.overlay(slack_directory(parts.configured, slack, parts.config)).directory
+    wording = slack_renderer(settings.lessor_templates)
+    rooms = Accounting(parts.ledger, plan).around
+    by_slack = SlackNotifier(slack, directory, parts.ledger, slack_settings(parts.config), wording, besides.mail, rooms)
+    webhook = Webhook(besides.hook, session, parts.ledger) if besides.hook else None
+    notifier = Channels(by_slack, directory, webhook)
     return Activities(
         RecordActivities(parts.ledger, directory, plan),
         AssessmentActivities(parts.providers, judge(parts.config), directory, parts.ledger, utc_now, plan),

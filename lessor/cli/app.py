@@ -208,6 +208,21 @@ def withdraw(
     _act(Session.of(context, actor, config, as_json), lease, "withdraw", "", yes=yes)
 
 
+@app.command()
+def quota(
+    context: typer.Context,
+    team: Annotated[str, typer.Argument(metavar="[TEAM]", help="A team's key; you and your teams if left out.")] = "",
+    actor: Actor = "",
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show limits of GPUs, GPU-hours and money: what is used, planned and left."""
+    from lessor.cli.quota import show_quota
+
+    session = Session.of(context, actor, config, as_json)
+    session.run(lambda gateway, person: show_quota(session, gateway, person, team))
+
+
 @config_app.command("check")
 def config_check(config: ConfigPath = None, as_json: AsJson = False) -> None:
     """Find everything that is wrong with lessor.yaml: line, key, what is allowed."""

@@ -122,8 +122,7 @@ class Stretch:
 def stretches(lease: Lease, now: datetime) -> tuple[Stretch, ...]:
     """What is billed up to `now`, then what is planned until the end, both oldest first.
 
-    A lease that nobody has approved yet is planned as if it was approved now, one with a wish for a later end as if it
-    was granted: what the wish needs is held until people have decided.
+    A lease that nobody has approved yet is planned as if it was approved now.
     """
     used = (Stretch(s.start, max(s.end or now, s.start), s.hourly) for s in lease.spans)
     rate = _planned_rate(lease)
@@ -216,8 +215,6 @@ class _Sums:
 def _planned(lease: Lease, now: datetime) -> Iterator[tuple[datetime, datetime]]:
     """The times in which it is to run from `now` on."""
     start, end = now, lease.ends_at
-    if end is not None and lease.wish is not None:
-        end = max(end, lease.wish.until)
     if not (lease.restoring or lease.state in RUNNING):
         if lease.state not in PLANNED and lease.state not in (State.REQUESTED, State.AWAITING_APPROVAL):
             return

@@ -1,0 +1,70 @@
+"""What the organisation offers, what a person can ask for, and what came of asking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lessor.accounting import Plan
+from lessor.domain.people import Person
+from lessor.domain.quota import QuotaPlan
+from lessor.domain.request import Limits, Market
+from lessor.ports import Team
+
+
+@dataclass(frozen=True)
+class PlaceChoice:
+    """A place that can be asked for, as a form shows it."""
+
+    name: str
+    label: str
+    provider: str
+    regions: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    markets: tuple[Market, ...] = (Market.ON_DEMAND,)
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A GPU model that can be asked for; `counts` are the numbers of GPUs that machines come with."""
+
+    model: str
+    label: str
+    memory_gib: int
+    counts: tuple[int, ...] = (1,)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What one person can ask for."""
+
+    person: Person
+    teams: tuple[Team, ...]
+    places: tuple[PlaceChoice, ...]
+    models: tuple[ModelChoice, ...]
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """What came of a submission.
+
+    `existing`: the same interaction made this lease before. `similar`: nothing was made, because these pending leases
+    look the same; send again with `anyway=True`. `recorded_only`: kept in the ledger, and started as soon as Temporal
+    can be reached again.
+    """
+
+    lease_id: str
+    existing: bool = False
+    similar: tuple[str, ...] = ()
+    recorded_only: bool = False
+
+
+@dataclass(frozen=True)
+class Offering:
+    """What the organisation offers, from its configuration; `limits` are a person's, `plan` everybody's ceilings."""
+
+    places: tuple[PlaceChoice, ...]
+    models: Callable[[], tuple[ModelChoice, ...]]
+    limits: Callable[[Person], Limits]
+    plan: Plan = QuotaPlan
