@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -12,6 +13,9 @@ from email.utils import format_datetime, parseaddr
 from lessor.domain.people import Person
 from lessor.notify.failures import UndeliverableError
 from lessor.notify.letters import Written, seen
+
+_ADDRESS = re.compile(r"[^@\s<>\"(),:;\\\[\]\x00-\x1f\x7f]+@[^@\s<>\"(),:;\\\x00-\x1f\x7f]+")
+"""No quoted names and no literals of networks: what stands in a configuration by mistake more often than on purpose."""
 
 
 def addressed(written: Written, sender: str, person: Person, key: str, topic: str, now: datetime) -> EmailMessage:
@@ -37,7 +41,7 @@ def addressed(written: Written, sender: str, person: Person, key: str, topic: st
 
 
 def _address(name: str, address: str) -> Address:
-    try:
-        return Address(" ".join(seen(name).split()), addr_spec=address)
-    except (ValueError, IndexError) as error:
-        raise UndeliverableError(f"'{seen(address)[:80]}' is no e-mail address; correct it in lessor.yaml") from error
+    local, _, domain = address.rpartition("@")
+    if not _ADDRESS.fullmatch(address):
+        raise UndeliverableError(f"'{seen(address)[:80]}' is no e-mail address; correct it in lessor.yaml")
+    return Address(" ".join(seen(name).split()), local, domain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 from email.message import EmailMessage
@@ -13,6 +14,7 @@ from lessor.notify.failures import PostponedError, UndeliverableError
 from lessor.notify.servers import MailServer
 
 TIMEOUT = 15.0
+"""Seconds for one answer of the server; a whole mail may take three times as long."""
 
 
 class SmtpSender:
@@ -32,24 +34,29 @@ class SmtpSender:
 
         After `PostponedError` the mail may have been accepted nevertheless, when the connection broke at the very end.
         """
-        server = self._server
         try:
-            await aiosmtplib.send(
-                message,
-                hostname=server.host,
-                port=server.port,
-                use_tls=server.tls,
-                start_tls=server.starttls and not server.tls,
-                tls_context=self._tls,
-                local_hostname=socket.gethostname(),
-                timeout=self._timeout,
-                username=server.username or None,
-                password=server.password or None,
-            )
+            async with asyncio.timeout(3 * self._timeout):
+                await self._hand_in(message)
         except ssl.SSLError as error:
             raise self._untrusted(error) from error
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
             raise self._translated(error) from error
+
+    async def _hand_in(self, message: EmailMessage) -> None:
+        server = self._server
+        await aiosmtplib.send(
+            message,
+            hostname=server.host,
+            port=server.port,
+            use_tls=server.tls,
+            start_tls=server.starttls and not server.tls,
+            tls_context=self._tls,
+            # The library would ask the name service for it, and wait where there is none.
+            local_hostname=socket.gethostname(),
+            timeout=self._timeout,
+            username=server.username or None,
+            password=server.password or None,
+        )
 
     def _translated(self, error: Exception) -> Exception:
         """Ours for the library's; the text holds what the server said, never what we said to it."""
