@@ -34,7 +34,7 @@ class SqlAbsenceBook(Book):
         row |= {"delegate": absence.delegate, "source": absence.source}
         with self._db.write() as connection:
             connection.execute(_END, {"who": absence.person, "at": absence.since})
-            connection.execute(self._store, row)
+            connection.execute(self._put_absence, row)
 
     def come_back(self, person: str, at: datetime) -> None:
         """End what is on record for the person; a second time changes nothing."""
@@ -48,7 +48,7 @@ class SqlAbsenceBook(Book):
         return tuple(Absence(*row) for row in rows)
 
     @cached_property
-    def _store(self) -> Any:
+    def _put_absence(self) -> Any:
         insert = self._db.insert(ABSENCES)
         new = {name: insert.excluded[name] for name in ("until", "delegate", "source")}
         return insert.on_conflict_do_update(index_elements=[ABSENCES.c.person, ABSENCES.c.since], set_=new)
