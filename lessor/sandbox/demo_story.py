@@ -34,6 +34,7 @@ class Story:
         self._evidence = evidence
         self._requester = slack.person("requester")
         self._manager = slack.person("manager")
+        self._finance = slack.person("finance")
         self.lease_id = ""
         self.denied_id = ""
 
@@ -43,6 +44,7 @@ class Story:
             Step("ask", 20, self._ask),
             Step("policy", 20, self._policy),
             Step("approve, clicked twice", 20, self._approve),
+            Step("finance approves as well", 20, self._approve_costs),
             Step("provision", 60, self._provision),
             Step("deny another request", 30, self._deny),
             Step("warn", 60, self._warn),
@@ -54,8 +56,8 @@ class Story:
         )
 
     async def _ask(self) -> str:
-        self.lease_id = await self.request(PURPOSE, LENGTH, "L4", 1)
-        return f"requester asked for 1 x L4 in a form of /gpu request: {self.lease_id}"
+        self.lease_id = await self.request(PURPOSE, LENGTH, "L4", 4)
+        return f"requester asked for 4 x L4 in a form of /gpu request: {self.lease_id}"
 
     async def _policy(self) -> str:
         lease = await self._evidence.lease_when(self.lease_id, lambda lease: lease.state is not State.REQUESTED)
@@ -64,17 +66,25 @@ class Story:
             raise StepFailedError("the request has no quote or no decision of the policy on record")
         offer = lease.quote.offer
         why = ", ".join(reason.text for reason in lease.decision.reasons)
-        return f"{offer.instance_type} at {offer.hourly or 'an unknown price'} an hour; people decide: {why}"
+        _expect(len(lease.steps) == 2, f"{len(lease.steps)} steps of approval are asked for, not two")
+        return f"{offer.instance_type} at {offer.hourly or 'an unknown price'} an hour; two have to approve: {why}"
 
     async def _approve(self) -> str:
         card = await self._card(self._manager, self.lease_id)
         clicks = await asyncio.gather(*(self._manager.click(card, Do.APPROVE) for _ in range(2)))
         _expect(all(click["acked"] for click in clicks), "a click was not acknowledged in time")
-        await self._evidence.lease_when(self.lease_id, lambda lease: lease.decided_at is not None)
+        await self._evidence.lease_when(self.lease_id, lambda lease: lease.steps[0].done)
         await self._manager.wait_for_message(self._decided_card(self.lease_id), timeout=EVER)
-        approvals = (await self._evidence.happened(self.lease_id)).count("approved")
+        approvals = (await self._evidence.happened(self.lease_id)).count("approval-given")
         _expect(approvals == 1, f"two clicks made {approvals} approvals")
         return "manager clicked Approve twice: one approval on record, the card has lost its buttons"
+
+    async def _approve_costs(self) -> str:
+        await self._finance.click(await self._card(self._finance, self.lease_id), Do.APPROVE)
+        lease = await self._evidence.lease_when(self.lease_id, lambda lease: lease.decided_at is not None)
+        voters = [vote.by for step in lease.steps for vote in step.votes]
+        _expect(len(set(voters)) == 2, f"approved by {', '.join(voters)}")
+        return "asked after the manager; the second approval decided"
 
     async def _provision(self) -> str:
         lease = await self._evidence.lease_when(

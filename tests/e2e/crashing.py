@@ -128,9 +128,8 @@ class Crashing:
 async def crashing(aws: RunningSimulator, folder: Path) -> AsyncIterator[Crashing]:
     """Everything but the worker, which `start` starts; it is killed at the end."""
     aws.reset()
-    demo_policy(folder, {"min_duration": "1s", "short_warnings": "[1s]", "notice": "1s", "grace": "1s"})
+    demo_policy(folder, {"min_duration": "1s", "short_warnings": "[1s]", "notice": "1s", "grace": "1s"}, RULES)
     policy = folder / "lessor.yaml"
-    policy.write_text(policy.read_text().rstrip("\n") + "\n" + RULES)
     ledger_url = f"sqlite:///{folder / 'lessor.db'}"
     async with AsyncExitStack() as stack:
         env = await stack.enter_async_context(dev_server())
@@ -153,7 +152,7 @@ async def crashing(aws: RunningSimulator, folder: Path) -> AsyncIterator[Crashin
             env.client,
             aws,
             ledger,
-            TemporalEngine(env.client, load(policy).terms()),
+            TemporalEngine(env.client, load(policy).terms),
             bare_environment(os.environ, folder, settings),
             folder / "worker.log",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -42,13 +43,19 @@ class Running(Sandbox):
         return self.process.wait(60)
 
 
-def demo_policy(data: Path, changes: Mapping[str, str] | None = None) -> None:
-    """Lay the demo's policy into the data directory, with lines of its `lease` section changed."""
+def demo_policy(data: Path, changes: Mapping[str, str] | None = None, policy: str = "") -> None:
+    """Lay the demo's configuration into the data directory, with lines of its `lease` section changed.
+
+    `policy` replaces its section of that name.
+    """
     data.mkdir(parents=True, exist_ok=True)
     text = (resources.files("lessor.sandbox") / "demo.yaml").read_text()
     for key, value in (changes or {}).items():
         [line] = [line for line in text.splitlines() if line.startswith(f"  {key}: ")]
         text = text.replace(line, f"  {key}: {value}")
+    if policy:
+        text, replaced = re.subn(r"^policy:\n(?:[ #].*\n|\n)*", f"policy:\n{policy}\n", text, flags=re.MULTILINE)
+        assert replaced == 1
     (data / "lessor.yaml").write_text(text)
 
 

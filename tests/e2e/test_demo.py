@@ -23,6 +23,7 @@ WHOLE_STORY = [
     "ask",
     "policy",
     "approve, clicked twice",
+    "finance approves as well",
     "provision",
     "deny another request",
     "warn",
