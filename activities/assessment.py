@@ -23,7 +23,10 @@ from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome
 from lessor.domain.quota import QuotaPlan
 from lessor.domain.quote import Quote
+from lessor.domain.suspension import STOPPABLE
+from lessor.domain.worktime import Hours
 from lessor.ports import Directory, Ledger, Provider
+from lessor.when.calendar import Calendar
 
 
 class AssessmentActivities:
@@ -37,6 +40,7 @@ class AssessmentActivities:
         ledger: Ledger,
         clock: Callable[[], datetime],
         plan: Plan = QuotaPlan,
+        calendar: Calendar | None = None,
     ) -> None:
         self._providers = providers
         self._judge = judge
@@ -44,6 +48,7 @@ class AssessmentActivities:
         self._ledger = ledger
         self._clock = clock
         self._accounting = Accounting(ledger, plan)
+        self._calendar = calendar or Calendar()
 
     @activity.defn
     async def assess(self, ref: LeaseRef) -> Assessment:
@@ -57,11 +62,12 @@ class AssessmentActivities:
             if owner is None or not owner.active:
                 raise Refused("unknown-person", f"{request.requester} is not an active person of this organisation")
             decision = await asyncio.to_thread(self._decide, lease, quote, owner, now)
+            found = Assessment(quote, decision, (), owner, *self._hours(lease, owner, now))
             if decision.outcome is not Outcome.REQUIRE:
-                return Assessment(quote, decision, (), owner)
+                return found
             requester = replace(owner, ids=tuple({*owner.all_ids, *lease.requester_ids}))
             steps = await approvers.staff(self._directory, decision.steps, request.team, requester, now)
-            return Assessment(quote, decision, steps, owner)
+            return replace(found, steps=steps)
 
     @activity.defn
     async def staff(self, wanted: StaffInput) -> tuple[Step, ...]:
@@ -95,6 +101,18 @@ class AssessmentActivities:
                 return Weighed(decision, await approvers.staff(self._directory, missing, team, requester, now))
             await asyncio.to_thread(self._accounting.commit, moved, now)
             return Weighed(decision)
+
+    def _hours(self, lease: Lease, owner: Person, now: datetime) -> tuple[Hours | None, Hours | None]:
+        """When the lease is to run and when its owner is awake, for as long as it may live."""
+        request = lease.request
+        team = self._directory.team(request.team)
+        name = request.schedule or (team.schedule if team else "")
+        life = request.begins(now) - now + lease.terms.max_total
+        try:
+            runs = self._calendar.hours(name, owner.tz, now, life) if request.market in STOPPABLE else None
+        except ValueError as error:
+            raise Refused("no-schedule", f"{error}; nothing was created") from error
+        return runs, self._calendar.awake(owner.tz, now, life)
 
     def _decide(self, lease: Lease, quote: Quote, owner: Person, now: datetime) -> Decision:
         quoted = replace(lease, quote=quote)

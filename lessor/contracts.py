@@ -18,6 +18,7 @@ from lessor.domain.policy import Decision
 from lessor.domain.quote import Quote
 from lessor.domain.request import Place, Request
 from lessor.domain.terms import Terms
+from lessor.domain.worktime import Hours
 
 TASK_QUEUE = "lessor"
 QUEUE_AWS = "lessor-aws"
@@ -190,12 +191,17 @@ class Counted:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a request costs, what the policy says, who must decide, and under which timings it will live."""
+    """What a request costs, what the policy says, who must decide, and under which timings it will live.
+
+    `schedule` is when it is to run, `awake` when its owner is not asleep; `None` for round the clock.
+    """
 
     quote: Quote
     decision: Decision
     steps: tuple[Step, ...]
     owner: Person
+    schedule: Hours | None = None
+    awake: Hours | None = None
 
 
 @dataclass(frozen=True)

@@ -27,17 +27,19 @@ from bot.notifier import SlackNotifier
 from bot.settings import slack_settings
 from bot.slack_client import SlackClient
 from lessor.accounting import Accounting
-from lessor.config import Config, ConfigError, load
+from lessor.config import Config, ConfigError
 from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Place
 from lessor.leaving import leave
 from lessor.metrics import served_metrics
 from lessor.notify import Webhook
 from lessor.notify.opening import Opened, open_channels
-from lessor.ports import LedgerUnavailableError
+from lessor.ports import LedgerUnavailableError, Notifier
+from lessor.reload import LiveConfig, keep_current
 from lessor.rendering import slack_renderer
 from lessor.runs import TemporalRuns
 from lessor.settings import Settings, SettingsError, read_settings
+from lessor.when.calendar import Calendar
 from lessor.wiring import Parts, connect_temporal, judge, open_parts, utc_now
 from workflows.schedule import keep_schedule, people_schedule, sweep_schedule
 from workflows.worker import CONCURRENCY, QUEUES, Activities, build_workers
@@ -54,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = read_settings()
         settings.require("SLACK_BOT_TOKEN")
-        parts = open_parts(settings, load(settings.lessor_config))
+        parts = open_parts(settings, LiveConfig.read(settings.lessor_config))
         besides = open_channels(settings, parts.config, parts.ledger)
     except (ConfigError, SettingsError, LedgerUnavailableError) as error:
         return _cannot_start(error)
@@ -98,9 +100,11 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
             if "lessor" in queues:
                 await keep_schedule(client, _sweep(parts.config))
                 await keep_schedule(client, people_schedule(parts.config.lease.people_sweep_every))
-            activities = _activities(settings, parts, client, session, besides)
+            activities, notifier = _activities(settings, parts, client, session, besides)
             for worker in build_workers(client, activities, threads, queues=queues):
                 await stack.enter_async_context(worker)
+            current = keep_current(parts.live, lambda page: notifier.page(page, utc_now()))
+            stack.callback(asyncio.ensure_future(current).cancel)
             log.info("worker-ready", queues=queues)
             await stop.wait()
             log.info("worker-stopping")
@@ -128,27 +132,29 @@ def _sweep(config: Config) -> Schedule:
 
 def _activities(
     settings: Settings, parts: Parts, client: Client, session: aiohttp.ClientSession, besides: Opened
-) -> Activities:
+) -> tuple[Activities, Notifier]:
 
     def plan() -> QuotaPlan:
         return parts.config.quota_plan
 
     token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
     slack = SlackClient(token, base_url=settings.slack_api_url, session=session)
-    directory = parts.overlay(slack_directory(parts.configured, slack, parts.config)).directory
+    directory = parts.overlay(slack_directory(parts.configured, slack, lambda: parts.config)).directory
     wording = slack_renderer(settings.lessor_templates)
+    calendar = Calendar(lambda: parts.config.timetable, lambda: parts.config.waking)
     rooms = Accounting(parts.ledger, plan).around
     by_slack = SlackNotifier(slack, directory, parts.ledger, slack_settings(parts.config), wording, besides.mail, rooms)
     webhook = Webhook(besides.hook, session, parts.ledger) if besides.hook else None
     notifier = Channels(by_slack, directory, webhook)
-    return Activities(
+    activities = Activities(
         RecordActivities(parts.ledger, directory, plan),
-        AssessmentActivities(parts.providers, judge(parts.config), directory, parts.ledger, utc_now, plan),
+        AssessmentActivities(parts.providers, judge(parts.live), directory, parts.ledger, utc_now, plan, calendar),
         ProvisioningActivities(parts.providers, parts.ledger, utc_now),
         MessageActivities(notifier, parts.ledger, utc_now),
         SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now),
         PeopleActivities(directory, parts.ledger, TemporalRuns(client), utc_now),
     )
+    return activities, notifier
 
 
 if __name__ == "__main__":

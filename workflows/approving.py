@@ -12,7 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
 
     from lessor.contracts import Act, Answer, Verb
-    from lessor.domain import asking, changes, transitions
+    from lessor.domain import asking, changes, suspension, transitions
     from lessor.domain.approval import Step
     from lessor.domain.deadlines import Due
     from lessor.domain.lease import State
@@ -46,7 +46,8 @@ class Approving(Rhythm):
             return
         if self.lease.state is not State.REQUESTED:
             return
-        change = transitions.assess(self.lease, found.quote, found.decision, found.steps, found.owner, workflow.now())
+        lease = suspension.given(self.lease, found.schedule, found.awake)
+        change = transitions.assess(lease, found.quote, found.decision, found.steps, found.owner, workflow.now())
         self._book.apply(change)
         if change.lease.state is State.APPROVED:
             await self._reserve_or_deny()

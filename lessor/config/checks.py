@@ -29,6 +29,7 @@ def check(config: Config) -> Found:
     yield from _months(config)
     yield from _countries(config)
     yield from check_limits(config)
+    yield from _schedules(config)
     yield from _lease(config.lease)
     yield from _sweep(config.lease)
     yield from _places(config)
@@ -79,6 +80,7 @@ def _countries(config: Config) -> Found:
     people = config.organisation.people
     named: dict[KeyPath, str] = {("organisation", "country"): config.organisation.country}
     named |= {("organisation", "people", index, "country"): one.country for index, one in enumerate(people)}
+    named |= {("schedules", key, "country"): one.country for key, one in config.schedules.items()}
     for path, country in named.items():
         if country and not known_country(country):
             yield path, f"the public holidays of '{country}' are not known; use a code such as DE, US or US-CA"
@@ -111,6 +113,18 @@ def _known(config: Config, refs: Iterable[str], path: KeyPath) -> Found:
         if config.person_id(ref) is None:
             here = path if path[-1] == "lead" else (*path, index)
             yield here, f"nobody is '{ref}'{nearest(ref, list(config.primary_ids))}; add them to organisation.people"
+
+
+def _schedules(config: Config) -> Found:
+    names = list(config.schedules)
+    for key, schedule in config.schedules.items():
+        if schedule.tz and not _is_zone(schedule.tz):
+            yield ("schedules", key, "tz"), f"'{schedule.tz}' is no time zone{_zone_hint(schedule.tz)}"
+    for key, team in config.organisation.teams.items():
+        if team.schedule and team.schedule not in names:
+            there = ", ".join(names) or "none"
+            message = f"there is no schedule '{team.schedule}'{nearest(team.schedule, names)}; there are: {there}"
+            yield ("organisation", "teams", key, "schedule"), message
 
 
 def _lease(lease: LeaseConfig) -> Found:

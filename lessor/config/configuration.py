@@ -8,11 +8,12 @@ from pydantic import Field, PrivateAttr
 
 from lessor.config.budgeting import quota_plan
 from lessor.config.hours import HoursConfig
-from lessor.config.model import LeaseConfig, Organisation, PersonConfig, PlaceConfig, SlackConfig
+from lessor.config.model import Key, LeaseConfig, Organisation, PersonConfig, PlaceConfig, SlackConfig
 from lessor.config.notifications import NotificationsConfig
 from lessor.config.problems import KeyPath
 from lessor.config.reading import Document
 from lessor.config.rules import PolicyConfig, SecurityConfig
+from lessor.config.scheduling import QuietHoursConfig, ScheduleConfig
 from lessor.config.section import Section
 from lessor.domain.money import Money
 from lessor.domain.people import Person
@@ -20,6 +21,7 @@ from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Limits
 from lessor.domain.terms import Terms
 from lessor.ports import Team
+from lessor.when.calendar import Schedule
 from lessor.when.hours import Week
 
 
@@ -34,6 +36,8 @@ class Config(Section):
     """How long leases may be and what happens around their end."""
     places: tuple[PlaceConfig, ...] = Field(min_length=1)
     """Where leases may run."""
+    schedules: dict[Key, ScheduleConfig] = Field(default_factory=dict)
+    """Hours in which machines run, by name: they are stopped at night, at weekends and on holidays."""
     policy: PolicyConfig = Field(default_factory=PolicyConfig)
     """When a request is approved, denied or shown to people."""
     security: SecurityConfig = Field(default_factory=SecurityConfig)
@@ -99,7 +103,21 @@ class Config(Section):
             verify_passes=lease.verify_passes,
             cleanup_limit=lease.cleanup_limit,
             blocked_retry=lease.blocked_retry,
+            auto_extensions=lease.auto_extensions,
+            extension_hold=lease.extension_hold,
+            suspend_notice=lease.suspend_notice,
         )
+
+    @cached_property
+    def timetable(self) -> dict[str, Schedule]:
+        """The schedules by name, as the calendar writes them out."""
+        return {name: one.schedule() for name, one in self.schedules.items()}
+
+    @property
+    def waking(self) -> Week | None:
+        """When owners are not asleep; `None` when nights do not count."""
+        quiet = self.lease.quiet_hours
+        return quiet.waking() if isinstance(quiet, QuietHoursConfig) else None
 
     @cached_property
     def slack_groups(self) -> tuple[str, ...]:
@@ -131,6 +149,8 @@ class Config(Section):
             max_duration=self.lease.max_duration,
             max_gpus=self.lease.max_gpus,
             max_disk_gib=self.lease.max_disk_gib,
+            max_ahead=self.lease.max_ahead,
+            schedules=tuple(self.schedules),
         )
 
     @cached_property
@@ -149,6 +169,7 @@ class Config(Section):
             cost_center=team.cost_center,
             delegate=self.person_id(team.delegate) or "",
             budget_owner=self.person_id(team.budget_owner) or "",
+            schedule=team.schedule,
         )
 
     def place(self, name: str) -> PlaceConfig | None:

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from lessor.config.durations import Duration
 from lessor.config.hours import Country, HoursConfig, WorkingHours
+from lessor.config.scheduling import QuietHours, QuietHoursConfig
 from lessor.config.section import Section
 from lessor.domain.request import Market
 from lessor.domain.sweep import EVERY
@@ -68,6 +69,8 @@ class TeamConfig(Section):
     """The team's Slack channel, by id or name, for what its owner does not answer."""
     cost_center: Digits = ""
     """Put on every resource as the tag lessor:cost-center."""
+    schedule: Annotated[str, Field(max_length=40)] = ""
+    """The key of the schedule that this team's leases have unless a request names another one."""
     delegate: Annotated[str, Field(max_length=120)] = ""
     """Who decides for the lead while the lead is away and has named nobody: a person's id or e-mail address."""
     budget_owner: Annotated[str, Field(max_length=120)] = ""
@@ -196,6 +199,16 @@ class LeaseConfig(Section):
     """A deletion that takes longer than this pages the administrators."""
     blocked_retry: Duration = DEFAULTS.blocked_retry
     """The pause between tries of a blocked deletion."""
+    auto_extensions: Annotated[int, Field(ge=0, le=100)] = DEFAULTS.auto_extensions
+    """So many extensions need nobody's approval where the policy has no objection; later ones are approved."""
+    extension_hold: Duration = DEFAULTS.extension_hold
+    """How long past its end a lease runs on at most while people decide on its extension."""
+    max_ahead: Duration = timedelta(days=90)
+    """How far away the start of a reservation may be."""
+    suspend_notice: Duration = DEFAULTS.suspend_notice
+    """How long before a stop by its schedule the owner of a lease is told."""
+    quiet_hours: QuietHours = Field(default_factory=QuietHoursConfig)
+    """The owner's night, in which only the warnings of the last two hours come; `never` for none."""
     sweep_every: Duration = EVERY
     """How often every place is read and compared with the ledger."""
     people_sweep_every: Duration = timedelta(days=1)

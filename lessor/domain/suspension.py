@@ -13,7 +13,33 @@ from lessor.domain import billing
 from lessor.domain.errors import Refused, instant
 from lessor.domain.lease import IN_USE, Announced, Capacity, Change, Event, Lease, State, changed, minute, require_state
 from lessor.domain.pending import Exemption
-from lessor.domain.worktime import is_open, next_close, next_open
+from lessor.domain.request import Market
+from lessor.domain.worktime import Hours, is_open, next_close, next_open
+
+STOPPABLE = frozenset({Market.ON_DEMAND})
+"""Markets whose machines can be stopped and started again; the others run round the clock, whatever their schedule."""
+
+
+def given(lease: Lease, schedule: Hours | None, awake: Hours | None) -> Lease:
+    """The lease with when it is to run and when its owner is awake, before it is assessed."""
+    return replace(lease, schedule=schedule, owner_hours=awake)
+
+
+def on_record(lease: Lease) -> dict[str, str]:
+    """What is said of the hours of a lease when it is assessed; nothing when none were asked for."""
+    name = lease.request.schedule
+    if lease.schedule is None:
+        return {"schedule": not_applied(lease)} if name else {}
+    hours = f"{clock_time(lease.schedule.opens)} to {clock_time(lease.schedule.closes)} {lease.schedule.zone}"
+    return {"schedule": f"{name or 'of the team'}: {hours}"}
+
+
+def not_applied(lease: Lease) -> str:
+    """Why a lease runs round the clock although hours were asked for; empty when it does not, or they were not."""
+    name, market = lease.request.schedule, lease.request.market
+    if not name or (lease.schedule is not None and lease.stoppable):
+        return ""
+    return f"the hours '{name}' do not apply: {market.value} machines cannot be stopped and started again"
 
 
 def wanted(lease: Lease, at: datetime) -> bool:
@@ -161,3 +187,8 @@ def _require_stopping(lease: Lease) -> None:
     require_state(lease, State.SUSPENDED)
     if lease.suspended_at is not None:
         raise Refused("wrong-state", f"{lease.id} is stopped already, since {minute(lease.suspended_at)}")
+
+
+def clock_time(minutes: int) -> str:
+    """Minutes after midnight as people read them: `09:30`, `24:00`."""
+    return f"{minutes // 60:02}:{minutes % 60:02}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from lessor.domain import approval, asking, requoting
+from lessor.domain import approval, asking, requoting, suspension
 from lessor.domain.errors import Refused
 from lessor.domain.lease import NOTHING_YET, Change, Event, Lease, Refusal, State, changed, minute, require_state
 from lessor.domain.money import Money
@@ -48,7 +48,7 @@ def assess(
     reasons = "; ".join(f"{r.rule}: {r.text}" for r in decision.reasons)
     data = {"outcome": decision.outcome.value, "reasons": reasons, "policy": decision.policy_version}
     data |= {"offer": quote.offer.instance_type, "hourly": _rate(quote)}
-    data |= {"price_list": quote.price_list}
+    data |= {"price_list": quote.price_list, **suspension.on_record(lease)}
     assessed = Event("assessed", now, "policy", data)
     if decision.outcome is Outcome.DENY:
         change = changed(lease, assessed, counter=None, **common)
