@@ -110,7 +110,7 @@ class Stage:
     async def lease(self, terms: Terms, **changes: Any) -> str:
         """Start a lease's workflow as the gateway does; its id."""
         lease_id = f"gpu-{next(NUMBERS):08d}"
-        await TemporalEngine(self.client, terms).start(submission(lease_id, **changes))
+        await TemporalEngine(self.client, lambda: terms).start(submission(lease_id, **changes))
         return lease_id
 
     def handle(self, lease_id: str) -> WorkflowHandle[Any, LeaseOutcome]:

@@ -26,11 +26,12 @@ from bot.http import Signatures, web_app
 from bot.installation import Installation, StartError, introduce
 from bot.settings import slack_settings
 from bot.slack_client import SlackClient
-from lessor.config import Config, ConfigError, load
+from lessor.config import Config, ConfigError
 from lessor.gateway import Gateway
 from lessor.leaving import leave
 from lessor.metrics import served_metrics
 from lessor.ports import LedgerUnavailableError
+from lessor.reload import LiveConfig, keep_current
 from lessor.rendering import slack_renderer
 from lessor.settings import Settings, SettingsError, read_settings
 from lessor.wiring import Parts, build_gateway, connect_temporal, open_parts, utc_now
@@ -53,10 +54,10 @@ def main() -> int:
     """Run until SIGINT or SIGTERM. 0 after an orderly stop, 2 when it cannot start as it is configured."""
     try:
         settings = read_settings()
-        config = load(settings.lessor_config)
-        http = config.slack.mode == "http"
+        live = LiveConfig.read(settings.lessor_config)
+        http = live.config.slack.mode == "http"
         settings.require("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET" if http else "SLACK_APP_TOKEN")
-        parts = open_parts(settings, config)
+        parts = open_parts(settings, live)
     except (ConfigError, SettingsError, LedgerUnavailableError) as error:
         return _cannot_start(error)
     try:
@@ -91,6 +92,7 @@ async def _serve(settings: Settings, parts: Parts) -> None:
         stack.push_async_callback(desk.background.drain)
         starting = asyncio.ensure_future(workshop.do(_start_unstarted(desk.gateway)))
         stack.callback(starting.cancel)
+        stack.callback(asyncio.ensure_future(keep_current(parts.live)).cancel)
         await _listen(stack, stop, desk, installation, settings, parts.config)
         log.info("bot-ready", mode=parts.config.slack.mode, team=installation.team_id)
         await stop.wait()
@@ -109,7 +111,7 @@ async def _client(settings: Settings, stack: AsyncExitStack) -> SlackClient:
 async def _desk(
     settings: Settings, parts: Parts, slack: SlackClient, installation: Installation, workshop: Workshop
 ) -> Desk:
-    parts = parts.overlay(slack_directory(parts.configured, slack, parts.config))
+    parts = parts.overlay(slack_directory(parts.configured, slack, lambda: parts.config))
     gateway = build_gateway(parts, await connect_temporal())
     wording = slack_renderer(settings.lessor_templates)
     background = Background(workshop.loop)

@@ -126,9 +126,9 @@ class SlackDirectory:
         return profile.away_until or now + WITHOUT_END
 
 
-def slack_directory(configured: Directory, slack: SlackClient, config: Config) -> SlackDirectory:
-    """The directory of an entry point, with the user groups that the configuration names."""
-    return SlackDirectory(configured, slack, groups=lambda: config.slack_groups)
+def slack_directory(configured: Directory, slack: SlackClient, config: Callable[[], Config]) -> SlackDirectory:
+    """The directory of an entry point, with the user groups that the configuration in force names."""
+    return SlackDirectory(configured, slack, groups=lambda: config().slack_groups)
 
 
 def _presence(configured: Presence, profile: Profile | None) -> Presence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Protocol
 
@@ -49,15 +50,15 @@ class Engine(Protocol):
 
 
 class TemporalEngine:
-    """The real engine. `terms` are the organisation's timings, copied into each new lease."""
+    """The real engine. `terms` are the organisation's timings now, copied into each new lease."""
 
-    def __init__(self, client: Client, terms: Terms, *, answer_within: timedelta = ANSWER_WITHIN) -> None:
+    def __init__(self, client: Client, terms: Callable[[], Terms], *, answer_within: timedelta = ANSWER_WITHIN) -> None:
         self._client = client
         self._terms = terms
         self._answer_within = answer_within
 
     async def start(self, submission: Submission) -> bool:
-        start = LeaseInput(submission.lease_id, request=submission.request, terms=self._terms)
+        start = LeaseInput(submission.lease_id, request=submission.request, terms=self._terms())
         request = submission.request
         try:
             await self._client.start_workflow(

@@ -14,7 +14,6 @@ from lessor.absences import AbsenceAware
 from lessor.catalog import Catalogue, load_catalogue
 from lessor.config import Config, PlaceConfig, PriceConfig
 from lessor.converter import data_converter
-from lessor.directory import ConfigDirectory
 from lessor.domain.case import Judge
 from lessor.domain.money import Money
 from lessor.engine import TemporalEngine
@@ -23,6 +22,7 @@ from lessor.ledger import SqlLedger, open_ledger
 from lessor.policyfile import compile_policy
 from lessor.ports import Directory, Provider, Watch
 from lessor.providers.aws import Ec2Place, Ec2Provider, OwnPrice
+from lessor.reload import LiveConfig, LiveDirectory
 from lessor.settings import Settings, temporal_connect_config
 from lessor.working import HoursAware
 
@@ -34,7 +34,7 @@ class Parts:
     `configured` are the people as the configuration has them, `directory` with who is away on top.
     """
 
-    config: Config
+    live: LiveConfig
     ledger: SqlLedger
     configured: Directory
     directory: Directory
@@ -42,9 +42,14 @@ class Parts:
     catalogue: Catalogue
     watches: Mapping[str, Watch]
 
+    @property
+    def config(self) -> Config:
+        """The configuration in force now."""
+        return self.live.config
+
     def overlay(self, directory: Directory) -> Parts:
         """The same parts over another directory, such as one that asks Slack as well."""
-        return replace(self, directory=_as_of_now(directory, self.config, self.ledger))
+        return replace(self, directory=_as_of_now(directory, self.live, self.ledger))
 
 
 def utc_now() -> datetime:
@@ -60,8 +65,9 @@ async def connect_temporal(*, lazy: bool = True) -> Client:
     return await Client.connect(**temporal_connect_config(), data_converter=data_converter, lazy=lazy)
 
 
-def open_parts(settings: Settings, config: Config) -> Parts:
+def open_parts(settings: Settings, live: LiveConfig) -> Parts:
     """Opens the ledger and prepares the providers. Raises `LedgerUnavailableError` or `ConfigError`."""
+    config = live.config
     catalogue = load_catalogue()
     ledger = open_ledger(settings.database_url)
     places = {
@@ -70,38 +76,39 @@ def open_parts(settings: Settings, config: Config) -> Parts:
         if place.provider == "aws"
     }
     ec2 = Ec2Provider(places, catalogue, templates=settings.lessor_templates)
-    people = ConfigDirectory(config)
-    known = _as_of_now(people, config, ledger)
-    return Parts(config, ledger, people, known, {"aws": ec2}, catalogue, {"aws": ec2})
+    people = LiveDirectory(live)
+    known = _as_of_now(people, live, ledger)
+    return Parts(live, ledger, people, known, {"aws": ec2}, catalogue, {"aws": ec2})
 
 
-def _as_of_now(people: Directory, config: Config, ledger: SqlLedger) -> Directory:
+def _as_of_now(people: Directory, live: LiveConfig, ledger: SqlLedger) -> Directory:
     """With who is away, who stands in for them, and when they work."""
-    return HoursAware(AbsenceAware(people, ledger, utc_now), config.week, utc_now)
+    return HoursAware(AbsenceAware(people, ledger, utc_now), lambda person: live.config.week(person_id=person), utc_now)
 
 
-def judge(config: Config) -> Judge:
+def judge(live: LiveConfig) -> Judge:
     """The organisation's policy as one function. Raises `ConfigError` when a rule cannot be compiled."""
-    return compile_policy(config).judge
+    policy = live.derived(compile_policy)
+    return lambda case: policy().judge(case)
 
 
 def build_gateway(parts: Parts, client: Client) -> Gateway:
     """The use cases over these parts and this Temporal."""
-    config = parts.config
+    live = parts.live
     offering = Offering(
-        tuple(_place_choice(place) for place in config.places),
+        tuple(_place_choice(place) for place in live.config.places),
         lambda: _models(parts.catalogue),
-        config.limits,
-        lambda: config.quota_plan,
+        lambda person: live.config.limits(person=person),
+        lambda: live.config.quota_plan,
     )
-    engine = TemporalEngine(client, config.terms())
+    engine = TemporalEngine(client, live.derived(Config.terms))
     return Gateway(engine, parts.ledger, parts.directory, parts.providers, offering, utc_now)
 
 
 @asynccontextmanager
 async def open_gateway(settings: Settings, config: Config) -> AsyncIterator[Gateway]:
     """A gateway of its own for a short-lived program; the ledger is closed afterwards."""
-    parts = open_parts(settings, config)
+    parts = open_parts(settings, LiveConfig(config))
     try:
         yield build_gateway(parts, await connect_temporal())
     finally:

@@ -1,8 +1,8 @@
 """Configuration of an organisation: `load` reads `lessor.yaml`, or says with file, line and key what is wrong."""
 
 from lessor.config.configuration import Config
-from lessor.config.loading import load, loads
+from lessor.config.loading import load, load_bytes, loads
 from lessor.config.model import PlaceConfig, PriceConfig
 from lessor.config.problems import ConfigError, Problem
 
-__all__ = ["Config", "ConfigError", "PlaceConfig", "PriceConfig", "Problem", "load", "loads"]
+__all__ = ["Config", "ConfigError", "PlaceConfig", "PriceConfig", "Problem", "load", "load_bytes", "loads"]

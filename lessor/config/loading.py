@@ -10,13 +10,18 @@ from pydantic import ValidationError
 from lessor.config.checks import check
 from lessor.config.configuration import Config
 from lessor.config.problems import ConfigError, Problem
-from lessor.config.reading import Document, parse, read
+from lessor.config.reading import Document, decoded, parse, read
 from lessor.config.wording import problems
 
 
 def load(path: str | Path) -> Config:
     """The configuration in the file at `path`. Raises `ConfigError` with every problem that was found."""
     return _configuration(read(Path(path)))
+
+
+def load_bytes(raw: bytes, file: str) -> Config:
+    """The configuration in the content of a file, as `load`."""
+    return _configuration(parse(decoded(raw, file), file))
 
 
 def loads(text: str, file: str = "lessor.yaml") -> Config:

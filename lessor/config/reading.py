@@ -45,7 +45,7 @@ class Document:
 
 def read(path: Path) -> Document:
     """The document in the file at `path`. Raises `ConfigError` when it cannot be read as one YAML document."""
-    return parse(_text(path), path.name)
+    return parse(decoded(_bytes(path), path.name), path.name)
 
 
 def parse(text: str, file: str) -> Document:
@@ -73,21 +73,25 @@ class _Loader(yaml.SafeLoader):
     """Composes nodes only; the reader below decides what they mean."""
 
 
-def _text(path: Path) -> str:
+def decoded(raw: bytes, file: str) -> str:
+    """The text of a file. Raises `ConfigError` when it is too long or not UTF-8."""
+    if len(raw) > MAX_BYTES:
+        raise ConfigError(file, [Problem(0, "", f"has {len(raw):,} bytes; at most {MAX_BYTES:,} are allowed")])
     try:
-        raw = path.read_bytes()
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ConfigError(file, [Problem(line, "", "is not UTF-8 text; save the file as UTF-8")]) from None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
     except FileNotFoundError:
         remedy = "set LESSOR_CONFIG to your file or copy examples/lessor.yaml to begin with"
         raise ConfigError(str(path), [Problem(0, "", f"does not exist; {remedy}")]) from None
     except OSError as error:
         raise ConfigError(str(path), [Problem(0, "", f"cannot be read: {error.strerror or error}")]) from None
-    if len(raw) > MAX_BYTES:
-        raise ConfigError(path.name, [Problem(0, "", f"has {len(raw):,} bytes; at most {MAX_BYTES:,} are allowed")])
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise ConfigError(path.name, [Problem(line, "", "is not UTF-8 text; save the file as UTF-8")]) from None
 
 
 def _syntax_problem(error: yaml.YAMLError) -> Problem:

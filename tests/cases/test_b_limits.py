@@ -56,7 +56,7 @@ async def test_B04_history_limit_reached_by_a_polling_loop(leases: World) -> Non
 async def test_B05_too_many_updates_in_one_run() -> None:
     """25 at once are all answered, although the server takes 10; and a lease of 2,500 acts goes on."""
     async with dev_server() as env, busy_world(env) as leases:
-        engine = TemporalEngine(env.client, Terms(), answer_within=10 * MINUTE)
+        engine = TemporalEngine(env.client, Terms, answer_within=10 * MINUTE)
         handle = await leases.active()
         ends_at = (await leases.lease(handle)).ends_at
         assert ends_at is not None

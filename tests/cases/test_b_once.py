@@ -76,12 +76,12 @@ async def test_B09_approval_sent_before_the_workflow_waits_for_it(leases: World)
     handle = await leases.ask()
     assert (await leases.act(handle, Verb.APPROVE, MANAGER)).ok
     await leases.until(handle, State.ACTIVE)
-    assert leases.events(handle)[:4] == ["requested", "assessed", "approval-given", "approved"]
+    assert leases.events(handle)[:5] == ["requested", "assessed", "asked", "approval-given", "approved"]
 
 
 async def test_B10_start_twice(leases: World) -> None:
     """A used id gives the first request's lease, whether its workflow runs, has completed or was terminated."""
-    engine = TemporalEngine(leases.env.client, Terms())
+    engine = TemporalEngine(leases.env.client, Terms)
     kept = a_submission("gpu-b10b10b1")
     assert await engine.start(kept) is True
     handle = leases.env.client.get_workflow_handle(kept.lease_id)
@@ -113,7 +113,7 @@ async def test_B10_start_after_a_failed_run(leases: World) -> None:
     )
     with pytest.raises(WorkflowFailureError):
         await handle.result()
-    assert await TemporalEngine(leases.env.client, Terms()).start(kept) is False
+    assert await TemporalEngine(leases.env.client, Terms).start(kept) is False
     assert (await handle.describe()).status is WorkflowExecutionStatus.FAILED
     assert leases.ledger.lease(kept.lease_id) is None
 

@@ -21,7 +21,7 @@ async def engine() -> TemporalEngine:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    return TemporalEngine(await Client.connect(f"127.0.0.1:{port}", data_converter=data_converter, lazy=True), Terms())
+    return TemporalEngine(await Client.connect(f"127.0.0.1:{port}", data_converter=data_converter, lazy=True), Terms)
 
 
 async def test_acts_and_starts_say_that_temporal_cannot_be_reached(engine: TemporalEngine) -> None:
