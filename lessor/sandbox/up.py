@@ -131,7 +131,7 @@ def show_links(console: Console, sandbox: Sandbox) -> None:
         ("Mail and events", f"{sandbox.mail_url}/", "what people get when Slack fails, and what programs hear"),
         ("Temporal server", sandbox.temporal_address, "for the temporal CLI"),
         ("Command line", f"source {quote(str(sandbox.data.exports))}", "then: lessor list --as U0REQUESTER"),
-        ("Configuration", str(sandbox.data.config), "yours to edit; read at the next start"),
+        ("Configuration", str(sandbox.data.config), "yours to edit; a change is taken up within seconds"),
         ("Data", str(sandbox.data.root), "delete it to start afresh"),
         ("Logs", str(sandbox.data.logs), "one file per program"),
     )
