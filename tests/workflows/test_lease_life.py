@@ -24,6 +24,7 @@ async def test_a_lease_lives_from_request_to_proven_deletion(world: World) -> No
     assert world.events(handle) == [
         "requested",
         "assessed",
+        "asked",
         "approval-given",
         "approved",
         "provisioning",
