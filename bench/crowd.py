@@ -28,6 +28,10 @@ APART_SECONDS = 0.1
 
 LEAST_SECONDS = 90.0
 
+SETTLED_SECONDS = 12.0
+"""Between the last warning and SIGKILL: a task that the worker had in hand is given out again after 10 s by the server,
+for lessor and floor alike, and would be all that is measured."""
+
 WARNED_AFTER = timedelta(seconds=20)
 """From a lease's start to its only warning, so that warnings come while leases are still being started."""
 
@@ -78,6 +82,7 @@ async def _recover(on: Stage, leases: list[str], bare: list[Any]) -> list[Result
     """SIGKILL, start again, and ask every workflow: each answer needs its whole history played back."""
     floor = bare[: len(leases)]
     lost = 0
+    await asyncio.sleep(SETTLED_SECONDS)
 
     async def ask(lease_id: str) -> None:
         nonlocal lost
