@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 
+from lessor.domain import changes
+from lessor.domain.approval import Step, Vote
 from lessor.domain.lease import Lease, Span
 from lessor.domain.request import spell
+
+QUESTIONS_MOST = 3
 
 _ESCAPED = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|!~"})
 
@@ -43,17 +48,40 @@ def _decided(lease: Lease) -> list[tuple[str, str]]:
         rows.append(
             ("policy", f"**{lease.decision.outcome.value}** ({rules}), version `{lease.decision.policy_version[:12]}`")
         )
-    for step in lease.steps:
-        votes = ", ".join(f"`{v.by}` at {_time(v.at)}" for v in step.votes) or "nobody yet"
-        rows.append(
-            (
-                f"step {_text(step.name, 40)}",
-                f"{len(step.votes)} of {step.quorum}: {votes}; may decide: {', '.join(step.approvers)}",
-            )
-        )
+    rows += [*_steps("step", lease.steps), *_talked(lease)]
     if lease.decided_at:
         why = f": {_text(lease.decided_reason, 200)}" if lease.decided_reason else ""
         rows.append(("decided by", f"`{lease.decided_by}` at {_time(lease.decided_at)}{why}"))
+    return rows
+
+
+def _steps(kind: str, steps: tuple[Step, ...]) -> Iterator[tuple[str, str]]:
+    """Who decided each step, for whom they stood in, and what became of it while nobody did."""
+    for step in steps:
+        votes = ", ".join(_vote(vote) for vote in step.votes) or "nobody yet"
+        told = [f"{len(step.counted)} of {step.quorum}: {votes}", f"may decide: {', '.join(step.approvers)}"]
+        if step.escalated:
+            why = "nobody decided in time" if step.escalations else "nobody else could decide"
+            told.append(f"escalated to {_text(step.escalated, 80)}: {why}")
+        if step.reminders:
+            told.append(f"reminded {step.reminders} times")
+        yield f"{kind} {_text(step.name, 40)}", "; ".join(told)
+
+
+def _vote(vote: Vote) -> str:
+    stood_in = f", standing in for `{vote.stood_in}`," if vote.stood_in else ""
+    return f"`{vote.by}`{stood_in} at {_time(vote.at)}"
+
+
+def _talked(lease: Lease) -> list[tuple[str, str]]:
+    """What was said before the decision: other terms that were proposed, questions and their answers."""
+    rows: list[tuple[str, str]] = []
+    if lease.counter:
+        wanted = _text(changes.describe(lease.counter.changes), 200)
+        rows.append(("proposed instead", f"`{lease.counter.by}` at {_time(lease.counter.at)}: {wanted}"))
+    for one in lease.questions[-QUESTIONS_MOST:]:
+        answer = f"; `{one.answered_by}`: {_text(one.answer, 200)}" if one.answer else "; no answer yet"
+        rows.append(("question", f"`{one.by}`: {_text(one.text, 200)}{answer}"))
     return rows
 
 
@@ -68,8 +96,25 @@ def _running(lease: Lease, now: datetime) -> list[tuple[str, str]]:
         rows.append(("usable since", _time(lease.ready_at)))
     if lease.ends_at:
         rows.append(("ends", f"{_time(lease.ends_at)}, extended {lease.extensions} times"))
+    rows += _lasting(lease)
     if lease.warned:
         rows.append(("warned", ", ".join(f"{_time(w.at)} by {w.via}" for w in lease.warned)))
+    return rows
+
+
+def _lasting(lease: Lease) -> list[tuple[str, str]]:
+    """What else moves its end or its hours: a later end that people decide on, a schedule, an exemption from it."""
+    rows: list[tuple[str, str]] = []
+    if lease.wish:
+        rows.append(("later end asked", f"`{lease.wish.by}` until {_time(lease.wish.until)}"))
+        rows += _steps("later end", lease.wish.steps)
+    if lease.schedule:
+        rows.append(("working hours", f"`{_text(lease.request.schedule, 40)}` in {lease.schedule.zone}"))
+    if lease.suspended_at:
+        rows.append(("suspended since", _time(lease.suspended_at)))
+    if lease.exemption:
+        why = _text(lease.exemption.reason, 200)
+        rows.append(("runs on until", f"{_time(lease.exemption.until)}, by `{lease.exemption.by}`: {why}"))
     return rows
 
 

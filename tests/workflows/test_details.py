@@ -1,0 +1,73 @@
+"""What an auditor reads of a lease in the Temporal UI alone: who decided for whom, what escalated, what was said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from lessor.domain.approval import Step, Vote
+from lessor.domain.lease import Lease, State
+from lessor.domain.pending import Changes, Counter, Exemption, Question, Wish
+from tests.builders import APPROVED, ASKED, ENDS, MORNINGS, READY, a_lease, a_request, a_step
+from workflows.details import details
+
+HOUR = timedelta(hours=1)
+
+
+def rows(lease: Lease) -> dict[str, str]:
+    """The table of the details, by the words in its first column."""
+    lines = details(lease, READY).splitlines()
+    cells = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ") and line != "| | |"]
+    return {cell[0]: cell[1] for cell in cells}
+
+
+def test_a_step_says_who_stood_in_for_whom_and_that_it_escalated() -> None:
+    lender, stand_in = Vote("U0SECOND", APPROVED, stood_in="U0MANAGER"), Vote("U0ADMIN", APPROVED)
+    first = Step("manager", ("lead:ml",), votes=(lender,))
+    late = Step(
+        "finance", ("group:finance", "admins"), votes=(stand_in,), escalated="admins", escalations=1, reminders=2
+    )
+    shown = rows(replace(a_lease(State.APPROVED), steps=(first, late)))
+    assert shown["step manager"] == (
+        "1 of 1: `U0SECOND`, standing in for `U0MANAGER`, at 2026-11-27 09:10:00 UTC; may decide: lead:ml"
+    )
+    assert shown["step finance"] == (
+        "1 of 1: `U0ADMIN` at 2026-11-27 09:10:00 UTC; may decide: group:finance, admins; "
+        "escalated to admins: nobody decided in time; reminded 2 times"
+    )
+
+
+def test_a_step_that_only_the_requester_could_decide_says_why_others_do() -> None:
+    step = Step("manager", ("lead:ml", "admins"), escalated="admins")
+    shown = rows(a_lease(State.AWAITING_APPROVAL, steps=(step,)))
+    assert shown["step manager"] == (
+        "0 of 1: nobody yet; may decide: lead:ml, admins; escalated to admins: nobody else could decide"
+    )
+
+
+def test_what_was_proposed_and_asked_before_the_decision_is_there_and_inert() -> None:
+    counter = Counter("U0MANAGER", Changes(count=4), ASKED, reason="enough")
+    asked = Question("U0MANAGER", "Why <b>eight</b>\n| of them?", ASKED)
+    answered = Question("U0FINANCE", "Who pays?", ASKED, "we do", "U0REQUESTER", ASKED)
+    lease = replace(a_lease(State.AWAITING_APPROVAL), counter=counter, questions=(asked, answered))
+    text = details(lease, ASKED)
+    assert "| proposed instead | `U0MANAGER` at 2026-11-27 09:00:00 UTC: " in text
+    assert r"| question | `U0MANAGER`: Why \<b\>eight\</b\> \| of them?; no answer yet |" in text
+    assert "| question | `U0FINANCE`: Who pays?; `U0REQUESTER`: we do |" in text
+
+
+def test_a_later_end_that_waits_and_the_hours_that_hold_are_there() -> None:
+    wish = Wish(ENDS + HOUR, "U0REQUESTER", READY, steps=(a_step("manager", "lead:ml"),))
+    lease = replace(
+        a_lease(State.SUSPENDED),
+        request=a_request(schedule="mornings"),
+        wish=wish,
+        schedule=MORNINGS,
+        suspended_at=READY,
+        exemption=Exemption(ENDS, "U0REQUESTER", READY, "a demo"),
+    )
+    shown = rows(lease)
+    assert shown["later end asked"] == "`U0REQUESTER` until 2026-11-27 18:15:00 UTC"
+    assert shown["later end manager"] == "0 of 1: nobody yet; may decide: lead:ml"
+    assert (shown["working hours"], shown["suspended since"]) == ("`mornings` in UTC", "2026-11-27 09:15:00 UTC")
+    assert shown["runs on until"] == "2026-11-27 17:15:00 UTC, by `U0REQUESTER`: a demo"
