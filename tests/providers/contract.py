@@ -205,6 +205,14 @@ class ProviderContract:
             subject.provider.set_end(OTHER, subject.place, subject.now() + timedelta(hours=hours))
         assert subject.provider.look(OTHER, subject.place).complete
 
+    def test_the_owner_can_be_written_again_and_again_and_moves_nothing_else(self, subject: Subject) -> None:
+        provisioned = create(subject.provider, subject.order(OTHER))
+        for owner in ("U0FIRST", "U0SECOND", "U0SECOND"):
+            subject.restart().set_owner(OTHER, subject.place, owner, "vision", "4711")
+        assert main_conditions(subject) == {Condition.RUNNING}
+        subject.provider.delete(OTHER, subject.place, provisioned.resources, silent)
+        assert subject.existing(OTHER) == []
+
     # -- ending ---------------------------------------------------------------------------------------------------
 
     def test_delete_can_be_repeated_and_is_seen_clean(self, subject: Subject) -> None:

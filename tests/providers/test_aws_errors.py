@@ -146,6 +146,7 @@ def test_other_exceptions_pass() -> None:
         lambda p: p.delete("gpu-00000001", place(), (), str),
         lambda p: p.snapshot("gpu-00000001", place(), str),
         lambda p: p.set_end("gpu-00000001", place(), p._clock()),
+        lambda p: p.set_owner("gpu-00000001", place(), "U0SECOND", "vision", ""),
     ],
 )
 def test_an_unreachable_aws_is_retryable_everywhere(

@@ -42,6 +42,20 @@ def test_the_end_is_written_on_everything(world: World, provider: Ec2Provider) -
     assert marks == dict.fromkeys(["instance", "volume", "network-interface"], "2027-01-02T04:04:05+00:00")
 
 
+def test_a_new_owner_is_written_on_everything_and_on_nothing_of_others(world: World, provider: Ec2Provider) -> None:
+    world.lease(provider, world.order(provider, G5))
+    other = world.order(provider, G5, lease_id="gpu-00000002")
+    world.lease(provider, other)
+    for cost_center in ("4711 / A&B", "4711 / A&B"):
+        provider.set_owner(LEASE_ID, place(), "U0SECOND", "vision", cost_center)
+    keys = ("lessor:owner", "lessor:team", "lessor:cost-center")
+    marks = {(r.tags["lessor:lease"], r.kind): tuple(r.tags[key] for key in keys) for r in world.controls.leftovers()}
+    kinds = ("instance", "volume", "network-interface")
+    mine = {(LEASE_ID, kind): ("U0SECOND", "vision", "4711 / A B") for kind in kinds}
+    theirs = {("gpu-00000002", kind): (other.owner, other.team, other.cost_center) for kind in kinds}
+    assert marks == mine | theirs
+
+
 def test_snapshots_are_taken_once_and_kept(world: World, provider: Ec2Provider) -> None:
     leased = world.lease(provider, world.order(provider, G5))
     world.controls.lose_answers("CreateSnapshot")
