@@ -151,6 +151,7 @@ class Config(Section):
             max_disk_gib=self.lease.max_disk_gib,
             max_ahead=self.lease.max_ahead,
             schedules=tuple(self.schedules),
+            data=tuple(self.security.data),
         )
 
     @cached_property

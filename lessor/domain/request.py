@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from lessor.domain.errors import FieldError, Invalid, instant
+from lessor.domain.sensitivity import unclassified
 
 PURPOSE_MAX = 8_000
 PURPOSE_MIN = 3
@@ -119,7 +120,8 @@ class Request:
 class Limits:
     """What may be asked for, from `lessor.yaml`: `teams` are the requester's, `places` what is configured.
 
-    `max_ahead` is how far away a start may be, `schedules` are the names of working hours.
+    `max_ahead` is how far away a start may be, `schedules` are the names of working hours, `data` the
+    classes of data, one of which has to be given if there are any.
     """
 
     teams: tuple[str, ...]
@@ -130,6 +132,7 @@ class Limits:
     max_disk_gib: int = 16_384
     max_ahead: timedelta = timedelta(days=90)
     schedules: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
 
 
 def validate(request: Request, limits: Limits, now: datetime) -> None:
@@ -144,6 +147,7 @@ def validate(request: Request, limits: Limits, now: datetime) -> None:
         _start(request, limits, now),
         _end(request, limits, now),
         _schedule(request, limits),
+        unclassified(request.data, limits.data),
         _cost_center(request),
         _tags(request),
     )

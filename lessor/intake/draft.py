@@ -49,7 +49,7 @@ class Draft:
     """`end_text` is the end as it was written, also when it is refused, so that a form can show it again.
 
     `missing` and `problems` name fields as `FieldError` does: need, count, end, team, workload, purpose, market, place,
-    disk_gib, tags. `places` are the names that can be chosen from.
+    disk_gib, data, tags. `places` are the names that can be chosen from.
     """
 
     need: Need | None = None
@@ -63,6 +63,9 @@ class Draft:
     disk_gib: int = 200
     snapshot: bool = False
     cost_center: str = ""
+    project: str = ""
+    data: str = ""
+    checkpoints: bool = False
     tags: dict[str, str] = field(default_factory=dict)
     places: tuple[str, ...] = field(default=(), compare=False)
     missing: tuple[str, ...] = ()
@@ -92,6 +95,9 @@ class Draft:
             cost_center=self.cost_center,
             interaction=interaction,
             tags=self.tags,
+            project=self.project,
+            data=self.data,
+            checkpoints=self.checkpoints,
         )
 
     def _wanted(self, name: str) -> str:
@@ -105,6 +111,7 @@ MISSING = {
     "end": "say until when, such as 8h, friday 18:00 or 2026-12-24",
     "team": "say for which team, such as team:research",
     "workload": f"say what for: {', '.join(kind.value for kind in Workload)}",
+    "data": "say how sensitive the data is, such as data:internal",
     "purpose": 'say why, such as "fine-tune the ranking model"',
     "place": "no place is configured yet; an administrator can add one to lessor.yaml",
 }

@@ -47,6 +47,8 @@ class Gathering:
         purpose = " ".join(self.words).strip(" ,;")
         present: dict[str, object] = {"need": self.said.need, "end": self.end_text, "team": team, "workload": workload}
         present |= {"purpose": purpose, "place": place}
+        if self.offered.limits.data:
+            present["data"] = self.single.get("data")
         wrong = {problem.field for problem in self.problems}
         return Draft(
             need=self.said.need,
@@ -60,6 +62,9 @@ class Gathering:
             disk_gib=int(self.single.get("disk", DEFAULT_DISK)),
             snapshot=self.single.get("snapshot") == "yes",
             cost_center=self.single.get("cost_center", ""),
+            project=self.single.get("project", ""),
+            data=self.single.get("data", "").casefold(),
+            checkpoints=self.single.get("checkpoints") == "yes",
             tags=self.tags,
             places=tuple(one.name for one in self.offered.places),
             missing=tuple(name for name, value in present.items() if not value and name not in wrong),
@@ -92,8 +97,8 @@ class Gathering:
             self.model(value)
         elif name in ("count", "memory", "disk"):
             self.number(name, value)
-        elif name == "snapshot":
-            self._snapshot(value)
+        elif name in ("snapshot", "checkpoints"):
+            self._yes_or_no(name, value)
         elif name == "tag":
             self._tag(value)
         elif name == "end":
@@ -176,12 +181,12 @@ class Gathering:
         if before != value:
             self.wrong(target, f"both '{before[:40]}' and '{value[:40]}' are given; choose one")
 
-    def _snapshot(self, value: str) -> None:
+    def _yes_or_no(self, name: str, value: str) -> None:
         said = value.casefold()
         if said not in YES + NO:
-            self.wrong("snapshot", f"'{value[:40]}' is neither yes nor no")
+            self.wrong(name, f"'{value[:40]}' is neither yes nor no")
         else:
-            self._once("snapshot", "yes" if said in YES else "no", "snapshot")
+            self._once(name, "yes" if said in YES else "no", name)
 
     def _tag(self, value: str) -> None:
         key, equals, content = value.partition("=")

@@ -90,7 +90,7 @@ class _Reader:
             return 0
         if name == "end" and not token.quoted:
             return self._end_option(position, value)
-        if value or name == "snapshot":
+        if value or name in ("snapshot", "checkpoints"):
             self.found.option(name, value.rstrip(",;") or "yes")
             return 1
         if position + 1 < len(self.words):

@@ -47,6 +47,11 @@ OPTIONS = {
     "tag": "tag",
     "tags": "tag",
     "costcenter": "cost_center",
+    "project": "project",
+    "data": "data",
+    "sensitivity": "data",
+    "checkpoints": "checkpoints",
+    "checkpointing": "checkpoints",
 }
 OPTION = re.compile(r"(?:[-–—]{1,2})?([a-z][\w-]*)[:=](.*)", re.IGNORECASE | re.DOTALL)
 FLAG = re.compile(r"(?:--|—|–)([a-z][\w-]*)", re.IGNORECASE)

@@ -25,9 +25,9 @@ class RequestFacts:
     ] = None
     market: Annotated[str | None, "`on-demand`, `spot` or `capacity-block`"] = None
     purpose: Annotated[str | None, "the purpose as it was written"] = None
-    hours: Annotated[Decimal | None, "length in hours, from now when an end date was given"] = None
+    hours: Annotated[Decimal | None, "length in hours, from its start when an end date was given"] = None
     days: Annotated[Decimal | None, "length in days of 24 hours"] = None
-    ends: Annotated[datetime | None, "the end, if it began now"] = None
+    ends: Annotated[datetime | None, "the end, if it is ready as soon as it may begin"] = None
     disk_gib: Annotated[int | None, "size of the root volume in GiB"] = None
     snapshot: Annotated[bool | None, "whether a snapshot is kept after deletion"] = None
     tags: Annotated[Mapping[str, str] | None, "extra tags, by key"] = None

@@ -75,7 +75,7 @@ def _request(request: Request, quote: Quote | None, now: datetime) -> RequestFac
         purpose=request.purpose,
         hours=_units(length, timedelta(hours=1)),
         days=_units(length, timedelta(days=1)),
-        ends=now + length,
+        ends=request.begins(now) + length,
         disk_gib=request.disk_gib,
         snapshot=request.snapshot,
         tags=request.tags,
