@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from lessor.domain.people import Person
 from lessor.notify import MailServer, PostponedError, SmtpSender, UndeliverableError
@@ -34,12 +32,6 @@ def a_mail(person: Person = REQUESTER, key: str = "email/gpu-7k3qxa2m/ready-3/U0
 def to(sink: Sink, **changes: object) -> MailServer:
     fields = {"host": "127.0.0.1", "port": sink.port, "sender": "lessor <gpu@example.com>", "starttls": False}
     return MailServer(**(fields | changes))  # type: ignore[arg-type]
-
-
-@pytest_asyncio.fixture
-async def sink() -> AsyncIterator[Sink]:
-    async with Sink(Postbox()) as running:
-        yield running
 
 
 async def test_what_is_accepted_arrives_word_for_word(sink: Sink) -> None:
