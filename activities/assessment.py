@@ -13,10 +13,11 @@ from activities.errors import as_application_errors
 from activities.leases import lease_of
 from lessor import approvers
 from lessor.accounting import Accounting, Plan
+from lessor.casework import Casework
 from lessor.contracts import Assessment, LeaseRef, StaffInput, Weigh, Weighed
 from lessor.domain import extension
 from lessor.domain.approval import Step
-from lessor.domain.case import Case, Judge
+from lessor.domain.case import Judge
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Lease
 from lessor.domain.people import Person
@@ -48,6 +49,7 @@ class AssessmentActivities:
         self._ledger = ledger
         self._clock = clock
         self._accounting = Accounting(ledger, plan)
+        self._casework = Casework(ledger, plan)
         self._calendar = calendar or Calendar()
 
     @activity.defn
@@ -115,6 +117,4 @@ class AssessmentActivities:
         return runs, self._calendar.awake(owner.tz, now, life)
 
     def _decide(self, lease: Lease, quote: Quote, owner: Person, now: datetime) -> Decision:
-        quoted = replace(lease, quote=quote)
-        rooms, budgets = self._accounting.rooms(quoted), self._accounting.budgets(quoted, now)
-        return self._judge(Case(lease.request, quote, owner, now, rooms, budgets, extensions=lease.extensions))
+        return self._judge(self._casework.case(lease, quote, owner, now))

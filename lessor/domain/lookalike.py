@@ -31,6 +31,11 @@ def lookalikes(
     return tuple(dict.fromkeys(same))
 
 
+def resembling(lease: Lease, leases: Iterable[Lease]) -> tuple[Lease, ...]:
+    """Those of `leases`, the open ones of one person, that resemble `lease`, whatever they are for and until when."""
+    return tuple(one for one in leases if one.id != lease.id and _alike(one.request, lease.request, lease.requested_at))
+
+
 def _alike(one: Request, other: Request, now: datetime) -> bool:
     """Same kind, size, place and market by another interaction; another end or purpose makes it the same wish still."""
     if one.interaction == other.interaction or _apart(one, other, now):
