@@ -63,6 +63,9 @@ class InstantCloud:
     def set_end(self, lease_id: str, place: Place, ends: datetime) -> None:
         """Nothing is kept of it."""
 
+    def set_owner(self, lease_id: str, place: Place, owner: str, team: str, cost_center: str) -> None:
+        """Nothing is kept of it."""
+
     def _resources(self, lease_id: str) -> tuple[Resource, ...]:
         condition = self._conditions.get(lease_id)
         if condition is None:
@@ -74,8 +77,17 @@ class InstantCloud:
 class InstantNotifier:
     """Reaches everybody at once."""
 
-    async def notify(self, lease: Lease, notice: Notice, before: timedelta, now: datetime) -> Delivery:
+    async def notify(
+        self,
+        lease: Lease,
+        notice: Notice,
+        before: timedelta,
+        now: datetime,
+        *,
+        revision: int = 0,
+        patient: bool = True,
+    ) -> Delivery:
         return Delivery(True, "slack:dm")
 
-    async def page(self, wanted: PageInput, now: datetime) -> Delivery:
+    async def page(self, wanted: PageInput, now: datetime, *, patient: bool = True) -> Delivery:
         return Delivery(True, "slack:channel")
