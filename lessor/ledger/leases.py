@@ -47,7 +47,7 @@ class SqlLeaseBook(Book):
         snapshot = LEASE.dump(lease)
         with self._db.write() as connection:
             # First of all: it locks the lease, so that nobody else adds to this revision until the end.
-            stored = connection.execute(self._store, columns(lease, snapshot)).rowcount
+            stored = connection.execute(self._store, columns(lease, snapshot)).rowcount == 1
             if stored and metering is not None:
                 self._months.write(connection, self._months.settled(connection, lease.id, metering))
             head = connection.execute(_HEAD, {"lease": lease.id, "rev": lease.revision}).one_or_none()
@@ -87,7 +87,8 @@ class SqlLeaseBook(Book):
         insert = self._db.insert(LEASES)
         new = {c.name: insert.excluded[c.name] for c in LEASES.c if c.name != "id"}
         later = LEASES.c.revision < insert.excluded.revision
-        return insert.on_conflict_do_update(index_elements=[LEASES.c.id], set_=new, where=later)
+        upsert = insert.on_conflict_do_update(index_elements=[LEASES.c.id], set_=new, where=later)
+        return upsert.execution_options(preserve_rowcount=True)
 
 
 def columns(lease: Lease, snapshot: str) -> dict[str, object]:

@@ -145,7 +145,8 @@ def test_a_record_that_comes_late_or_again_changes_nothing(ledger: SqlLedger) ->
     record(ledger, late, ENDS)
     before = ledger.taken(Account("ml"), ["2026-11"])
     record(ledger, early, READY)
-    record(ledger, late, READY)
+    assert ledger.taken(Account("ml"), ["2026-11"]) == before
+    record(ledger, replace(late, spans=()), ENDS)
     assert ledger.taken(Account("ml"), ["2026-11"]) == before
 
 
@@ -175,6 +176,19 @@ def test_f28_closed_months_never_change(ledger: SqlLedger) -> None:
     assert room(ledger, "2026-12", now=seen).spent == -120
     total = sum(Decimal(e.commitment.money or 0) for e in ledger.taken(Account("ml"), ["2026-11", "2026-12"]))
     assert total / MILLIONTHS == over.cost(seen).amount  # type: ignore[union-attr]
+
+
+def test_f28_a_month_without_any_record_counts_what_was_planned_when_it_began(ledger: SqlLedger) -> None:
+    january, march = datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 3, 1, tzinfo=UTC)
+    lease = replace(a_lease(State.ACTIVE, quote=a_quote(usd("10"))), ends_at=march)
+    record(ledger, lease, READY)
+    whole = 31 * 24 * 10
+    assert room(ledger, "2027-01", now=READY).committed == whole
+    over = life.release(lease, "U0REQUESTER", march - timedelta(days=9)).lease
+    record(ledger, life.stopped(over, march - timedelta(days=9), march - timedelta(days=9)).lease, march)
+    ledger.release(lease.id)
+    assert room(ledger, "2027-01", now=march).spent == whole
+    assert room(ledger, "2027-01", now=january + timedelta(days=3)).spent == 3 * 240
 
 
 def test_a_longer_lease_takes_more_if_it_fits_until_it_is_recorded(ledger: SqlLedger) -> None:
