@@ -20,6 +20,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from lessor import contracts, search_attributes
 from lessor.contracts import Act, Answer, LeaseInput
 from lessor.domain.terms import Terms
+from lessor.looking import Report, look_now
 from lessor.ports import Submission
 
 log = structlog.get_logger(__name__)
@@ -46,6 +47,10 @@ class Engine(Protocol):
 
     async def act(self, lease_id: str, act: Act) -> Answer | None:
         """Bring one act to the lease; `None` when it has no open workflow. Raises `UnreachableError`."""
+        ...
+
+    async def look(self, schedule: str, report: type[Report]) -> Report:
+        """Run a regular look now. Raises `UnreachableError`, and `Refused` with words for people."""
         ...
 
 
@@ -91,6 +96,14 @@ class TemporalEngine:
         except RPCError as error:
             if error.status is RPCStatusCode.NOT_FOUND:
                 return None
+            raise _unreachable(error) from error
+        except RuntimeError as error:
+            raise _unconnected(error) from error
+
+    async def look(self, schedule: str, report: type[Report]) -> Report:
+        try:
+            return await look_now(self._client, schedule, report)
+        except RPCError as error:
             raise _unreachable(error) from error
         except RuntimeError as error:
             raise _unconnected(error) from error

@@ -9,10 +9,10 @@ from datetime import datetime
 
 import structlog
 
-from lessor import approvers
+from lessor import approvers, contracts
 from lessor.accounting import Accounting, Usage
 from lessor.attendance import Attendance
-from lessor.contracts import Act, Answer
+from lessor.contracts import Act, Answer, PeopleReport, SweepOutcome
 from lessor.domain.absence import Absence
 from lessor.domain.budget import BudgetRoom
 from lessor.domain.errors import FieldError, Invalid, Refused
@@ -151,6 +151,17 @@ class Gateway:
     async def back(self, person_id: str) -> Person:
         """The person decides again; `away_until` is still set where their status in Slack says so."""
         return await self._attendance.back(person_id)
+
+    async def look(self, person_id: str, *, people: bool = False) -> SweepOutcome | PeopleReport:
+        """One look over all places, or over all people, now. Raises `Refused` ("not-admin", "unreachable", ...)."""
+        if not (await self._known(person_id)).admin:
+            raise Refused("not-admin", "only administrators start a look; it runs by itself as well")
+        try:
+            if people:
+                return await self._engine.look(contracts.PEOPLE_SCHEDULE, PeopleReport)
+            return await self._engine.look(contracts.SWEEP_SCHEDULE, SweepOutcome)
+        except UnreachableError as error:
+            raise Refused("unreachable", f"{error}; try again in a minute") from error
 
     async def eligible(self, lease: Lease) -> tuple[Person, ...]:
         """Who can decide now: active, distinct people of the steps that wait, and those who stand in for them."""

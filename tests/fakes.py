@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from lessor.contracts import Delivery, Notice, PageInput
+from lessor.domain.absence import Absence
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person, Presence
@@ -187,6 +188,22 @@ class FakeNotifier:
 
     def kinds(self, lease_id: str) -> list[str]:
         return [notice.value for told, notice, _ in self.told if told == lease_id]
+
+
+@dataclass
+class FakeAbsences:
+    """The book of absences in memory: the last word of each person."""
+
+    kept: dict[str, Absence] = field(default_factory=dict)
+
+    def go_away(self, absence: Absence) -> None:
+        self.kept[absence.person] = absence
+
+    def come_back(self, person: str, at: datetime) -> None:
+        self.kept.pop(person, None)
+
+    def absences(self, at: datetime) -> tuple[Absence, ...]:
+        return tuple(one for one in self.kept.values() if one.since <= at < one.until)
 
 
 class FakeDirectory:

@@ -48,15 +48,20 @@ async def restore_lease(session: Session, gateway: Gateway, person: Person, text
     return await _send(session, gateway, person, lease.id, Verb.RESTORE, reason or rest, until)
 
 
-async def _send(
-    session: Session, gateway: Gateway, person: Person, lease: str, verb: Verb, reason: str, until: datetime | None
-) -> int:
-    act = Act(f"{lease}/{verb.value}/cli:{uuid.uuid4().hex}", verb, person.id, reason, until, VIA)
+async def send(session: Session, gateway: Gateway, person: Person, lease: str, act: Act) -> int:
+    """Bring the act to the lease and tell the answer. Raises `Refused` where it had no effect."""
     answer = await gateway.act(lease, act)
     if not answer.ok:
         raise Refused(answer.code, _words(answer, person))
     tell(session.as_json, _facts(answer), _words(answer, person))
     return DONE
+
+
+async def _send(
+    session: Session, gateway: Gateway, person: Person, lease: str, verb: Verb, reason: str, until: datetime | None
+) -> int:
+    act = Act(f"{lease}/{verb.value}/cli:{uuid.uuid4().hex}", verb, person.id, reason, until, VIA)
+    return await send(session, gateway, person, lease, act)
 
 
 def _words(answer: Answer, person: Person) -> str:

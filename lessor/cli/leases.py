@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lessor.cli.output import Column
-from lessor.domain.approval import current
+from lessor.domain.approval import waiting
 from lessor.domain.authority import may_enter
 from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
@@ -22,11 +22,14 @@ def facts(lease: Lease, now: datetime, viewer: Person) -> dict[str, Any]:
     How to get in is `None` as well for a viewer who may not.
     """
     request, quote, cost = lease.request, lease.quote, lease.cost(now)
-    step = current(lease.steps)
+    steps = waiting(lease.steps)
     return {
         "id": lease.id,
         "state": lease.state.value,
         "owner": lease.owner,
+        "co_owners": [one.id for one in lease.co_owners],
+        "former_owners": list(lease.former_owners),
+        "offered_to": list(lease.transfer.to) if lease.transfer else [],
         "team": request.team,
         "need": str(request.need),
         "instance_type": quote.offer.instance_type if quote else None,
@@ -47,8 +50,9 @@ def facts(lease: Lease, now: datetime, viewer: Person) -> dict[str, Any]:
         "currency": cost.currency if cost else None,
         "decision": lease.decision.outcome.value if lease.decision else None,
         "rules": [f"{one.rule}: {one.text}" for one in lease.decision.reasons] if lease.decision else [],
-        "step": step.name if step else None,
-        "approvers": list(step.approvers) if step else [],
+        "step": steps[0].name if steps else None,
+        "steps": [step.name for step in steps],
+        "approvers": list(dict.fromkeys(ref for step in steps for ref in step.approvers)),
         "decided_by": lease.decided_by or None,
         "decided_at": _iso(lease.decided_at),
         "decided_reason": lease.decided_reason or None,
@@ -106,6 +110,9 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Lease", lease.id),
         ("State", lease.state.value),
         ("Owner", f"{lease.owner}, team {request.team}"),
+        ("Shared with", ", ".join(one.id for one in lease.co_owners)),
+        ("Owned before by", ", ".join(lease.former_owners)),
+        ("Offered to", _offered(lease, zone)),
         ("GPUs", f"{_what(lease)}, {request.market.value}, {request.place}"),
         ("Workload", request.workload.value),
         ("Purpose", request.purpose),
@@ -124,6 +131,13 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Still there", ", ".join(lease.left)),
         ("Proof", lease.proof),
     ]
+
+
+def _offered(lease: Lease, zone: str) -> str:
+    if lease.transfer is None:
+        return ""
+    until = f", until {local(lease.transfer.expires, zone)}" if lease.transfer.expires else ""
+    return f"{', '.join(lease.transfer.to)}; team {lease.transfer.team} pays then{until}"
 
 
 def _what(lease: Lease) -> str:

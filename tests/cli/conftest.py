@@ -13,11 +13,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from lessor.absences import AbsenceAware
+from lessor.attendance import Attendance
 from lessor.cli.app import app
 from lessor.cli.session import Session
 from lessor.config import Config, loads
-from lessor.contracts import Act, Answer
+from lessor.contracts import Act, Answer, PeopleReport, SweepOutcome
 from lessor.directory import ConfigDirectory
+from lessor.domain.absence import Absence
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Event, Lease
 from lessor.domain.people import Person
@@ -28,6 +31,7 @@ from lessor.ledger import open_ledger
 from lessor.ports import LeaseQuery, StoredEvent
 from tests.builders import a_quote
 from tests.config.sample import VALID
+from tests.fakes import FakeAbsences
 
 NOW = datetime.fromisoformat("2026-06-03T13:11:00+00:00")
 
@@ -45,6 +49,9 @@ class FakeGateway:
     acts: list[tuple[str, Act]] = field(default_factory=list)
     requests: list[tuple[Request, bool]] = field(default_factory=list)
     queries: list[LeaseQuery] = field(default_factory=list)
+    absences: FakeAbsences = field(default_factory=FakeAbsences)
+    people: PeopleReport = field(default_factory=PeopleReport)
+    places: SweepOutcome = field(default_factory=SweepOutcome)
 
     async def person(self, any_id: str) -> Person | None:
         self._fail()
@@ -86,6 +93,22 @@ class FakeGateway:
 
     async def eligible(self, lease: Lease) -> tuple[Person, ...]:
         return tuple([p for p in ConfigDirectory(self.config).people if p.leads])
+
+    async def named(self, text: str) -> Person:
+        return await Attendance(ConfigDirectory(self.config), self.absences, lambda: NOW).named(text)
+
+    async def away(self, person_id: str, until: datetime, delegate_id: str = "") -> Absence:
+        return await Attendance(self._known(), self.absences, lambda: NOW).away(person_id, until, delegate_id)
+
+    async def back(self, person_id: str) -> Person:
+        return await Attendance(self._known(), self.absences, lambda: NOW).back(person_id)
+
+    async def look(self, person_id: str, *, people: bool = False) -> SweepOutcome | PeopleReport:
+        self._fail()
+        return self.people if people else self.places
+
+    def _known(self) -> AbsenceAware:
+        return AbsenceAware(ConfigDirectory(self.config), self.absences, lambda: NOW)
 
     def _fail(self) -> None:
         if self.refusal:
