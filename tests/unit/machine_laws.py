@@ -10,14 +10,17 @@ from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
-from lessor.domain import life, transitions
+from lessor.domain import approval, extension, life, suspension, transitions
+from lessor.domain.approval import Step
 from lessor.domain.authority import require_steward
-from lessor.domain.deadlines import Due, next_deadline
+from lessor.domain.deadlines import Due, next_deadline, wish_lapses
 from lessor.domain.errors import Refused
-from lessor.domain.lease import FINAL, NOTHING_YET, Change, Lease, State
+from lessor.domain.lease import FINAL, IN_USE, NOTHING_YET, Change, Lease, State
 from lessor.domain.people import Person
 from lessor.domain.resource import Sighting
 from tests.unit.machine_world import SELVES, TIMED, World
+
+TAKEN_DOWN = (State.DELETING, State.BLOCKED)
 
 
 class Laws(RuleBasedStateMachine):
@@ -29,6 +32,7 @@ class Laws(RuleBasedStateMachine):
     tried: bool
     clean: int
     told: list[datetime]
+    announced: datetime | None
 
     def steward(self, person: Person) -> bool:
         try:
@@ -65,20 +69,46 @@ class Laws(RuleBasedStateMachine):
         self.check_stop(before, after, what)
         self.check_final(before, after)
         if after.state is State.APPROVED and before.state is State.AWAITING_APPROVAL:
-            for step in after.steps:
-                assert len(step.votes) >= step.quorum
-                voters = [frozenset((v.by, *v.ids)) for v in step.votes]
-                assert all(a.isdisjoint(b) for i, a in enumerate(voters) for b in voters[:i])
-                assert all(v.isdisjoint(SELVES) for v in voters)
+            self.check_votes(after.steps)
+        self.check_ends(before, after, what)
+
+    def check_votes(self, steps: tuple[Step, ...]) -> None:
+        """Law 6."""
+        for step in steps:
+            assert len(step.counted) >= step.quorum
+            voters = [frozenset((v.by, *v.ids)) for v in step.votes]
+            assert all(v.stood_in not in SELVES for v in step.votes)
+            assert all(a.isdisjoint(b) for i, a in enumerate(voters) for b in voters[:i])
+            assert all(v.isdisjoint(SELVES) for v in voters)
+
+    def check_ends(self, before: Lease, after: Lease, what: set[str]) -> None:
+        """Nothing but what people do moves an end; one that people decide on is put off no longer than allowed."""
+        if before.ends_at and after.ends_at and after.ends_at > before.ends_at:
+            assert what & {"extended", "restore-asked"}
+        if "extension-granted" in what and "extended" in what:
+            assert before.wish
+            assert after.ends_at == before.wish.until
+            assert after.wish is None
+        if after.wish and after.ends_at and after.runs_until:
+            assert after.ends_at <= after.runs_until <= after.ends_at + after.terms.extension_hold
+            assert after.runs_until <= max(after.ends_at, after.wish.until)
+        if before.runs_until != after.runs_until and after.state in IN_USE and before.state in IN_USE:
+            assert not after.warned or self.now >= (before.runs_until or self.now)
 
     def check_stop(self, before: Lease, after: Lease, what: set[str]) -> None:
         """Law 4, and that grace is kept."""
-        if before.state is State.ACTIVE and after.state is not State.ACTIVE:
+        if "suspending" in what:
+            assert before.state is State.ACTIVE
+            assert self.announced
+            assert self.now >= self.announced + min(before.terms.notice, before.terms.suspend_notice)
+            assert not suspension.wanted(before, self.now)
+            assert before.stoppable
+        if before.state in IN_USE and after.state not in IN_USE:
             if "ended" in what:
                 assert self.told
                 assert self.now >= min(self.told) + before.terms.notice
-                assert before.ends_at
-                assert self.now >= before.ends_at
+                assert before.runs_until
+                assert self.now >= before.runs_until
             else:
                 assert what & {"released", "cancelled", "interrupted"}
             if "interrupted" in what:
@@ -104,7 +134,8 @@ class Laws(RuleBasedStateMachine):
     @invariant()
     def the_clock_is_set_where_time_must_move_it(self) -> None:
         deadline = next_deadline(self.lease, self.now)
-        assert (deadline is not None) == (self.lease.state in TIMED)
+        reserved = self.lease.state is State.APPROVED and self.lease.request.start is not None
+        assert (deadline is not None) == (self.lease.state in TIMED or reserved)
         if deadline is not None:
             assert deadline.at.tzinfo is UTC
             assert deadline.summary
@@ -115,7 +146,22 @@ class Laws(RuleBasedStateMachine):
         if deadline is None or deadline.at > self.now:
             return
         acts: dict[Due, Callable[[], Change]] = {
+            Due.ASK: lambda: transitions.asking_about(self.lease, self.lease.steps, self.now),
+            Due.REMIND: lambda: transitions.asking_about(self.lease, self.lease.steps, self.now),
+            Due.ESCALATE: lambda: transitions.asking_about(self.lease, self.lease.steps, self.now),
             Due.LAPSE: lambda: transitions.lapse(self.lease, self.now),
+            Due.START: lambda: life.start_provisioning(self.lease, self.now),
+            Due.WISH: self.wish_moves_on,
+            Due.SUSPEND_WARN: lambda: suspension.announced(self.lease, "slack:dm", self.now),
+            Due.SUSPEND: lambda: (
+                suspension.suspended(self.lease, self.now, self.now)
+                if suspension.stopping(self.lease)
+                else suspension.suspend(self.lease, self.now)
+            ),
+            Due.RESUME: lambda: suspension.started_again(self.lease, self.now, self.now),
+            Due.ASK: self.asking_moves_on,
+            Due.REMIND: self.asking_moves_on,
+            Due.ESCALATE: self.asking_moves_on,
             Due.RETRY_CAPACITY: lambda: life.start_provisioning(self.lease, self.now),
             Due.WARN: lambda: life.warned(self.lease, deadline.before, "slack:dm", self.now),
             Due.END: lambda: life.end(self.lease, self.now),
@@ -123,6 +169,45 @@ class Laws(RuleBasedStateMachine):
             Due.VERIFY: lambda: life.looked(self.lease, Sighting((), self.now), self.now),
         }
         assert acts[deadline.due]().lease != self.lease
+
+    @invariant()
+    def whoever_is_asked_has_a_clock_and_no_decision_is_left_over(self) -> None:
+        if self.lease.state is not State.AWAITING_APPROVAL:
+            assert self.lease.counter is None or self.lease.state in (State.REQUESTED, *FINAL, *TAKEN_DOWN)
+            return
+        waiting = approval.waiting(self.lease.steps)
+        assert waiting
+        assert all((step.asked_at is None) == (step.lapses_at is None) for step in waiting)
+        assert not self.lease.decided_by
+
+    def wish_moves_on(self) -> Change:
+        lapses_at = wish_lapses(self.lease)
+        assert lapses_at
+        assert self.lease.wish
+        if lapses_at <= self.now:
+            return extension.lapse(self.lease, self.now)
+        return extension.staffed(self.lease, self.lease.wish.steps, self.now)
+
+    def asking_moves_on(self) -> Change:
+        return transitions.asking_about(self.lease, self.lease.steps, self.now)
+
+    @invariant()
+    def what_runs_outside_its_hours_is_going_to_stop(self) -> None:
+        lease = self.lease
+        if lease.state is not State.ACTIVE or suspension.wanted(lease, self.now) or not lease.stoppable:
+            return
+        deadline = next_deadline(lease, self.now)
+        assert deadline
+        assert deadline.at <= self.now + lease.terms.suspend_notice or deadline.due is Due.END
+
+    @invariant()
+    def what_rests_is_going_to_run(self) -> None:
+        lease = self.lease
+        if lease.state is State.SUSPENDED:
+            deadline = next_deadline(lease, self.now)
+            assert deadline
+            again = suspension.runs_again(lease, max(self.now, lease.capacity.next_try if lease.capacity else self.now))
+            assert deadline.at <= again or deadline.due in (Due.WARN, Due.END)
 
     @invariant()
     def an_end_is_never_beyond_the_longest_total(self) -> None:
@@ -138,8 +223,9 @@ class Laws(RuleBasedStateMachine):
         running = any(s.end is None for s in spans)
         if state is State.ACTIVE:
             assert running
-        if state is State.STOPPED:
+        if state is State.STOPPED or self.lease.suspended_at:
             assert not self.world.running
+            assert not running
         if state in (State.STOPPED, *FINAL, *NOTHING_YET):
             assert not running
         cost = self.lease.cost(self.now)

@@ -9,14 +9,17 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from lessor.domain import life, transitions
-from lessor.domain.lease import NOTHING_YET, State
+from lessor.domain import changes, extension, life, questions, suspension, transitions
+from lessor.domain.lease import IN_USE, NOTHING_YET, State
+from lessor.domain.pending import Changes
 from lessor.domain.people import Person
+from tests.builders import a_step
 from tests.unit.machine_laws import Laws
 from tests.unit.machine_world import (
     SELVES,
     lengths,
     people,
+    wishes,
 )
 
 
@@ -47,12 +50,81 @@ class People(Laws):
             assert not (person.all_ids & SELVES)
             assert person.active
 
+    @in_states(State.AWAITING_APPROVAL)
+    @rule(person=people, wanted=wishes)
+    def propose_changes(self, person: Person, wanted: Changes) -> None:
+        before = self.lease
+        if self.perform(changes.propose, person, wanted, ""):
+            assert not (person.all_ids & SELVES)
+            asked = changes.changed_request(before, wanted, self.now)
+            assert asked.length(self.now) <= before.request.length(self.now)
+            assert asked.need.count <= before.gpus
+
+    @in_states(State.AWAITING_APPROVAL)
+    @rule(person=people, takes=st.booleans())
+    def answer_changes(self, person: Person, takes: bool) -> None:
+        if self.perform(changes.accept if takes else changes.decline, person):
+            assert person.all_ids & SELVES
+
+    @in_states(State.AWAITING_APPROVAL, State.WAITING_FOR_CAPACITY)
+    @rule(person=people, wanted=wishes, really=rarely)
+    def revise(self, person: Person, wanted: Changes, really: bool) -> None:
+        if really and self.perform(changes.revise, person, wanted):
+            assert person.all_ids & SELVES
+            assert self.lease.steps == ()
+
+    @in_states(State.AWAITING_APPROVAL)
+    @rule(person=people, asks=st.booleans())
+    def talk(self, person: Person, asks: bool) -> None:
+        if self.perform(questions.ask if asks else questions.reply, person, "why?"):
+            assert bool(person.all_ids & SELVES) is not asks
+
     @rule(person=people, really=rarely)
     def withdraw(self, person: Person, really: bool) -> None:
         if really and self.perform(transitions.withdraw, person.id):
             assert person.id in SELVES
 
-    @in_states(State.ACTIVE, State.STOPPED)
+    @in_states(*IN_USE)
+    @rule(person=people, length=lengths, quorum=st.integers(1, 2))
+    def wish(self, person: Person, length: timedelta, quorum: int) -> None:
+        if self.steward(person):
+            until, steps = (self.lease.ends_at or self.now) + length, (a_step(quorum=quorum),)
+            if self.perform(extension.ask, until, person, "", steps, ()) and not self.lease.hold_over:
+                self.told = []
+
+    @precondition(lambda self: self.lease.wish is not None)
+    @rule(person=people)
+    def grant(self, person: Person) -> None:
+        wish = self.lease.wish
+        if self.perform(extension.grant, person):
+            assert not (person.all_ids & (SELVES | {wish.by, *wish.ids}))
+            assert person.active
+            if self.lease.wish is None:
+                self.told = []
+
+    @precondition(lambda self: self.lease.wish is not None)
+    @rule(person=people, really=rarely)
+    def reject(self, person: Person, really: bool) -> None:
+        wish, held = self.lease.wish, self.lease.runs_until
+        if really and self.perform(extension.reject, person, "no"):
+            assert not (person.all_ids & (SELVES | {wish.by, *wish.ids}))
+            if self.now < held:
+                self.told = []
+
+    @in_states(*IN_USE)
+    @rule(person=people, length=lengths, really=rarely)
+    def shorten(self, person: Person, length: timedelta, really: bool) -> None:
+        if really and self.steward(person) and self.perform(extension.shorten, self.now + length, person.id, ""):
+            self.told = []
+
+    @in_states(*IN_USE)
+    @rule(person=people, length=st.none() | lengths)
+    def exempt(self, person: Person, length: timedelta | None) -> None:
+        until = None if length is None else self.now + length
+        if self.steward(person) and self.perform(suspension.exempt, until, person.id, "a long run"):
+            self.announced = None
+
+    @in_states(*IN_USE, State.STOPPED)
     @rule(person=people, length=lengths)
     def extend(self, person: Person, length: timedelta) -> None:
         if self.steward(person) and self.perform(life.extend, self.now + length, person.id, ""):
@@ -64,7 +136,7 @@ class People(Laws):
         if self.steward(person):
             self.perform(life.restore, self.now + length, person.id)
 
-    @in_states(State.ACTIVE, State.STOPPED)
+    @in_states(*IN_USE, State.STOPPED)
     @rule(person=people, really=rarely)
     def release_or_keep(self, person: Person, really: bool) -> None:
         if self.steward(person):

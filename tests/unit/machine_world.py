@@ -8,12 +8,18 @@ from datetime import datetime, timedelta
 from hypothesis import strategies as st
 
 from lessor.domain.lease import State
+from lessor.domain.pending import Changes
+from lessor.domain.people import StandIn
+from lessor.domain.request import Market
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
 from lessor.domain.terms import Terms
+from lessor.domain.worktime import Hours
 from tests.builders import (
     ADMIN,
+    ASKED,
     FINANCE,
     MANAGER,
+    MORNINGS,
     REQUESTER,
     STRANGER,
     a_person,
@@ -26,8 +32,12 @@ BY_MAIL = a_person("U0MAIL", email="Requester@example.test", leads=("ml",), grou
 GONE_LEAD = a_person("U0GONE", leads=("ml",), groups=("finance",), active=False)
 SECOND_LEAD = a_person("U0SECOND", leads=("ml",), groups=("finance",))
 SAME_LEAD = a_person("W0SECOND", ids=("W0SECOND", "U0SECOND"), leads=("ml",), groups=("finance",))
+LENT_BY_LEAD = a_person("U0DEPUTY", stands_in=(StandIn("U0MANAGER", (), ("lead:ml",)),))
+LENT_BY_SELF = a_person("U0FRIEND", stands_in=(StandIn("W0REQUESTER", (), ("lead:ml", "group:finance", "admins")),))
 PEOPLE = (
     REQUESTER,
+    LENT_BY_LEAD,
+    LENT_BY_SELF,
     OTHER_SELF,
     BY_MAIL,
     MANAGER,
@@ -41,6 +51,12 @@ PEOPLE = (
 SELVES = frozenset({"U0REQUESTER", "W0REQUESTER", "U0MAIL", "requester@example.test"})
 
 people = st.sampled_from(PEOPLE)
+wishes = st.builds(
+    Changes,
+    duration=st.sampled_from([None, None, 20 * MINUTE, 2 * HOUR, 3 * DAY]),
+    count=st.sampled_from([None, 1, 4, 8, 16]),
+    market=st.sampled_from([None, Market.SPOT, Market.ON_DEMAND]),
+)
 steps_of_time = st.sampled_from(
     [timedelta(), timedelta(seconds=1), MINUTE, 20 * MINUTE, HOUR, 9 * HOUR, 3 * DAY, 9 * DAY]
 )
@@ -55,10 +71,16 @@ terms = st.builds(
     grace=st.sampled_from([timedelta(), HOUR, 7 * DAY]),
 )
 lengths = st.sampled_from([MINUTE, 20 * MINUTE, 8 * HOUR, 3 * DAY, 40 * DAY])
+schedules = st.sampled_from(
+    [None, None, MORNINGS, Hours("Etc/GMT-10", ((ASKED - DAY, 600),), days=(0, 2, 4), opens=22 * 60, closes=1_440)]
+)
+"""None most of the time, since what is suspended has fewer adventures of other kinds."""
+starts = st.sampled_from([None, None, None, HOUR, 3 * DAY])
 TIMED = {
     State.AWAITING_APPROVAL,
     State.WAITING_FOR_CAPACITY,
     State.ACTIVE,
+    State.SUSPENDED,
     State.STOPPED,
     State.DELETING,
     State.BLOCKED,

@@ -14,12 +14,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from lessor.domain import life, transitions
+from lessor.domain import extension, life, suspension, transitions
 from lessor.domain.deadlines import Due, next_deadline
-from lessor.domain.lease import State
+from lessor.domain.lease import IN_USE, State
 from lessor.domain.policy import Outcome
 from lessor.domain.resource import Condition, Kind
 from lessor.domain.terms import Terms
+from lessor.domain.worktime import Hours
 from tests.builders import (
     ASKED,
     FINANCE,
@@ -43,6 +44,8 @@ from tests.unit.machine_world import (
     TIMED,
     World,
     lengths,
+    schedules,
+    starts,
     steps_of_time,
     terms,
 )
@@ -59,6 +62,8 @@ class LeaseMachine(People):
         known=st.booleans(),
         quorum=st.integers(1, 2),
         start=st.sampled_from(STARTS),
+        schedule=schedules,
+        ahead=starts,
     )
     def submit(
         self,
@@ -69,17 +74,22 @@ class LeaseMachine(People):
         known: bool,
         quorum: int,
         start: State,
+        schedule: Hours | None,
+        ahead: timedelta | None,
     ) -> None:
         self.now = ASKED
-        wish = {"until": ASKED + length} if by_instant else {"duration": length}
-        request = a_request(snapshot=snapshot, **wish)
+        begins = ASKED + ahead if ahead else None
+        wish = {"until": (begins or ASKED) + length} if by_instant else {"duration": length}
+        request = a_request(snapshot=snapshot, start=begins, **wish)
         self.quote = a_quote(HOURLY if known else None)
-        self.steps = (a_step(quorum=quorum), a_step("budget", "group:finance"))
-        self.lease = transitions.submit("gpu-7k3qxa2m", request, self.now, terms).lease
+        self.steps = (a_step(quorum=quorum), a_step("budget", "group:finance", stage=quorum - 1))
+        asked = transitions.submit("gpu-7k3qxa2m", request, self.now, terms).lease
+        self.lease = suspension.given(asked, schedule, None)
         self.world = World()
         self.tried = False
         self.clean = 0
         self.told: list[datetime] = []
+        self.announced: datetime | None = None
         self.head_start(start)
 
     def head_start(self, start: State) -> None:
@@ -129,7 +139,8 @@ class LeaseMachine(People):
                 State.APPROVED: self.start_provisioning,
                 State.WAITING_FOR_CAPACITY: self.start_provisioning,
                 State.PROVISIONING: self._made,
-                State.ACTIVE: self._warned_or_ended,
+                State.ACTIVE: self._what_is_due,
+                State.SUSPENDED: self._what_is_due,
                 State.ENDING: lambda: self.stop(works=True, ago=MINUTE),
                 State.STOPPED: self.start_deleting,
                 State.DELETING: self._taken_down,
@@ -143,12 +154,19 @@ class LeaseMachine(People):
         else:
             self.provisioned("ready", stoppable=True, ago=MINUTE)
 
-    def _warned_or_ended(self) -> None:
+    def _what_is_due(self) -> None:
         deadline = next_deadline(self.lease, self.now)
-        if deadline and deadline.due is Due.WARN:
-            self.warn(delivered=True, before=deadline.before)
-        else:
-            self.end()
+        if deadline is None:
+            return
+        usual: dict[Due, Callable[[], object]] = {
+            Due.WARN: lambda: self.warn(delivered=True, before=deadline.before),
+            Due.END: self.end,
+            Due.WISH: lambda: self.wish_decided_or_over(moved=True),
+            Due.SUSPEND_WARN: lambda: self.announce(delivered=True),
+            Due.SUSPEND: lambda: self.suspend(works=True, ago=MINUTE),
+            Due.RESUME: lambda: self.start_again(works=True, gone=False),
+        }
+        usual[deadline.due]()
 
     def _taken_down(self) -> None:
         self.world.delete(self.world.deletable)
@@ -167,7 +185,15 @@ class LeaseMachine(People):
     def requote(self, dearer: bool) -> None:
         hourly = self.quote.offer.hourly
         quote = a_quote(hourly * 2 if hourly and dearer else hourly)
-        self.perform(transitions.requote, quote, self.steps)
+        self.perform(transitions.requote, quote, a_decision(), self.steps)
+
+    @in_states(State.AWAITING_APPROVAL)
+    @rule(opens=st.booleans())
+    def look_up_who_decides(self, opens: bool) -> None:
+        more = ("admins",) if opens else ()
+        steps = self.lease.steps
+        found = tuple(replace(s, approvers=tuple(dict.fromkeys((*s.approvers, *more)))) for s in steps)
+        self.perform(transitions.asking_about, found)
 
     @in_states(State.AWAITING_APPROVAL)
     @rule()
@@ -216,7 +242,7 @@ class LeaseMachine(People):
         else:
             self.perform(life.restore_failed, "no capacity")
 
-    @in_states(State.ACTIVE)
+    @in_states(*IN_USE)
     @rule(delivered=st.booleans(), before=st.sampled_from([timedelta(), 5 * MINUTE, HOUR]))
     def warn(self, delivered: bool, before: timedelta) -> None:
         if delivered:
@@ -225,10 +251,49 @@ class LeaseMachine(People):
         else:
             self.perform(life.warning_undelivered, "slack is down", self.now + MINUTE)
 
-    @in_states(State.ACTIVE)
+    @in_states(*IN_USE)
     @rule()
     def end(self) -> None:
         self.perform(life.end)
+
+    @in_states(*IN_USE)
+    @rule(moved=st.booleans())
+    def wish_decided_or_over(self, moved: bool) -> None:
+        held = self.lease.runs_until
+        if self.perform(extension.lapse) and held and self.now < held:
+            self.told = []
+        elif moved and self.lease.wish:
+            self.perform(extension.staffed, self.lease.wish.steps)
+
+    @in_states(State.ACTIVE)
+    @rule(delivered=st.booleans())
+    def announce(self, delivered: bool) -> None:
+        if delivered and self.perform(suspension.announced, "slack:dm"):
+            self.announced = self.now
+
+    @in_states(*IN_USE)
+    @rule(works=st.booleans(), ago=st.sampled_from([timedelta(), MINUTE, -MINUTE]))
+    def suspend(self, works: bool, ago: timedelta) -> None:
+        if self.lease.state is State.ACTIVE:
+            self.perform(suspension.suspend)
+        elif works and suspension.stopping(self.lease):
+            self.world.turn(Kind.INSTANCE, Condition.STOPPED)
+            self.perform(suspension.suspended, self.now - ago)
+        else:
+            self.perform(suspension.suspend_failed, "denied")
+
+    @in_states(State.SUSPENDED)
+    @rule(works=st.booleans(), gone=rarely)
+    def start_again(self, works: bool, gone: bool) -> None:
+        if gone:
+            self.world.turn(Kind.INSTANCE, Condition.GONE)
+            self.perform(life.observed, self.world.seen(self.now), "it could not be started again", self.now)
+        elif works:
+            self.world.turn(Kind.INSTANCE, Condition.RUNNING)
+            self.perform(suspension.started_again, self.now)
+            self.announced = None
+        else:
+            self.perform(suspension.resume_failed, "no capacity")
 
     @precondition(lambda self: self.lease.state is State.ENDING)
     @rule(works=st.booleans(), ago=st.sampled_from([timedelta(), MINUTE, -MINUTE]))
@@ -241,16 +306,17 @@ class LeaseMachine(People):
         else:
             self.perform(life.stop_failed, "denied")
 
-    @in_states(State.STOPPED, State.ACTIVE)
+    @in_states(State.STOPPED, *IN_USE)
     @rule()
     def start_deleting(self) -> None:
         self.perform(life.start_deleting, reason="grace is over")
 
-    @in_states(State.ACTIVE, State.ENDING)
+    @in_states(*IN_USE, State.ENDING)
     @rule(condition=st.sampled_from(list(Condition)), truthful=st.booleans(), really=rarely)
     def outside(self, condition: Condition, truthful: bool, really: bool) -> None:
         """Somebody outside touches the instance; the watch reports it, and the second look is complete or not."""
-        if really and condition is not Condition.UNKNOWN:
+        started = self.lease.state is State.SUSPENDED and condition is Condition.RUNNING
+        if really and condition is not Condition.UNKNOWN and not started:
             self.world.turn(Kind.INSTANCE, condition)
         shown = replace(self.world.seen(self.now), complete=truthful)
         if self.lease.state is State.ENDING and condition is Condition.GONE and really:
