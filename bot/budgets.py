@@ -6,7 +6,7 @@ from datetime import datetime
 
 from bot.blocks.message import compose
 from bot.reaching import Reach, Recipient
-from bot.telling import Told, Topic, Write, joined, raise_what_may_pass
+from bot.telling import Told, Topic, Write, joined
 from lessor.contracts import Delivery, PageInput
 from lessor.ports import Directory
 from lessor.rendering import Renderer
@@ -27,8 +27,6 @@ class BudgetWatch:
         )
         told = [await self._one(topic, recipient, lambda _: message, now) for recipient in await self._who(wanted)]
         via = next((one.via for one in told if one.via), "")
-        if not via:
-            raise_what_may_pass(told)
         if via and not wanted.admins:
             return Delivery(True, via, joined(told))
         admins = await self._reach.admins(topic, wanted.alarm.value, lambda _: message, now)

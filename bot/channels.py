@@ -36,11 +36,11 @@ class Channels:
         revision: int = 0,
         patient: bool = True,
     ) -> Delivery:
-        """Reach somebody. While there is patience, raises what is temporary in Slack after the others had their turn."""
+        """Reach somebody. While there is patience, raises what Slack fails at now, after the others had their turn."""
         name = occasion(lease, notice, before, revision or lease.revision)
         values = {**facts(lease, now), "before": before}
         letter = Letter(notice.value, name, values, await self._names(lease))
-        with telling(letter, patient=patient):
+        with telling(letter, patient=patient) as current:
             told, problem = await asyncio.gather(
                 self._slack.notify(lease, notice, before, now),
                 self._announced(lease, notice, name, before, now),
@@ -50,13 +50,16 @@ class Channels:
             raise told
         if isinstance(problem, BaseException):
             raise problem
+        current.raise_if_unheard(told)
         return replace(told, problem="; ".join(filter(None, (told.problem, problem))))
 
     async def page(self, wanted: PageInput, now: datetime, *, patient: bool = True) -> Delivery:
         """Reach the administrators, by mail where Slack does not reach them."""
         values = {"alarm": wanted.alarm.value, "subject": wanted.subject, "problem": wanted.problem, "lease": None}
-        with telling(Letter("page", wanted.alarm.value, values), patient=patient):
-            return await self._slack.page(wanted, now)
+        with telling(Letter("page", wanted.alarm.value, values), patient=patient) as current:
+            told = await self._slack.page(wanted, now)
+        current.raise_if_unheard(told)
+        return told
 
     async def _announced(self, lease: Lease, notice: Notice, name: str, before: timedelta, now: datetime) -> str:
         return await self._webhook.announce(lease, notice, name, before, now) if self._webhook else ""

@@ -14,10 +14,9 @@ from bot.conversations import Conversations
 from bot.facts import facts
 from bot.paging import Pager
 from bot.posting import Postman
-from bot.reaching import Reach, Recipient, owner_ids
+from bot.reaching import Reach, Recipient
 from bot.settings import SlackSettings
 from bot.slack_client import SlackClient
-from bot.telling import raise_what_may_pass
 from lessor.contracts import Delivery, Notice, PageInput
 from lessor.domain.lease import Lease, State
 from lessor.notify import Mailer
@@ -92,7 +91,6 @@ class SlackNotifier:
             return compose(self._wording.parts("refused.j2", zone=recipient.zone, **facts(lease, now)))
 
         told = await self._reach.reach(lease, key, Recipient(person.id, person), write, now)
-        raise_what_may_pass([] if told.via else [told])
         return Delivery(bool(told.via), told.via, told.problem)
 
     async def page(self, wanted: PageInput, now: datetime) -> Delivery:
@@ -102,7 +100,7 @@ class SlackNotifier:
     def _message(self, lease: Lease, notice: Notice, before: timedelta, now: datetime, recipient: Recipient) -> Message:
         values = {**facts(lease, now), "before": before, "zone": recipient.zone, "away_until": recipient.away_until}
         parts = self._wording.parts(f"{notice.value}.j2", **values)
-        owns = recipient.person is not None and recipient.person.is_same(owner_ids(lease))
+        owns = recipient.person is not None and recipient.person.is_same(lease.holder_ids)
         if not owns and notice not in _NEEDS_HANDS:
             why = self._wording.parts("fallback.j2", **values)["note"]
             parts["note"] = f"{parts['note']}\n{why}" if "note" in parts else why

@@ -14,6 +14,7 @@ from slack_sdk.errors import SlackApiError
 from bot import slack_errors
 from bot.blocks.message import Message, halves, plain, split
 from bot.slack_client import SlackClient
+from bot.telling import passing_over
 from lessor.ports import MessageBook, MessageRef
 
 EVENT_TYPE = "lessor_notice"
@@ -51,12 +52,14 @@ class Postman:
 
     async def redraw(self, ref: MessageRef, message: Message, since: datetime) -> None:
         """New content for a message that stands somewhere; where it was deleted a new one is posted."""
-        await self.deliver(ref.key, ref.lease_id, ref.channel, message, since)
+        with passing_over(ref.key):
+            await self.deliver(ref.key, ref.lease_id, ref.channel, message, since)
 
     async def settle(self, ref: MessageRef, message: Message) -> None:
         """Last words for a message that is of no use any more; where it was deleted nothing is posted."""
-        await self._updated(ref, message)
-        await self._strike(ref)
+        with passing_over(ref.key):
+            await self._updated(ref, message)
+            await self._strike(ref)
 
     async def _place(self, ref: MessageRef, page: Message, since: datetime) -> None:
         known = await asyncio.to_thread(self._book.message, ref.key)

@@ -17,7 +17,7 @@ from bot.blocks.message import compose
 from bot.conversations import Conversations, UnknownChannelError
 from bot.posting import Postman
 from bot.settings import SlackSettings
-from bot.telling import Recipient, Told, Topic, Write, joined, raise_what_may_pass, telling, told_now
+from bot.telling import FAILURES, Recipient, Told, Topic, Write, joined, telling, told_now, words
 from lessor.contracts import Delivery
 from lessor.domain.authority import belongs
 from lessor.domain.lease import Lease
@@ -26,15 +26,13 @@ from lessor.notify import Mailer, PostponedError, Reader, UndeliverableError
 from lessor.ports import Directory, MessageRef
 from lessor.rendering import Renderer
 
-__all__ = ["EMAIL", "Reach", "Recipient", "Told", "Topic", "Write", "owner_ids"]
+__all__ = ["EMAIL", "Reach", "Recipient", "Told", "Topic", "Write"]
 
 EMAIL = "email"
 """`Delivery.via` where the mail server accepted it."""
 
 IMPATIENT_SECONDS = 20.0
 """How long Slack may take over one message that has been tried often already."""
-
-_FAILURES = (SlackApiError, *slack_errors.UNREACHABLE)
 
 log = structlog.get_logger(__name__)
 
@@ -72,7 +70,6 @@ class Reach:
                 heard = Delivery(True, told.via, joined([*failed, told]))
                 return await self.besides(lease, occasion, besides, write, now, heard)
             failed.append(told)
-        raise_what_may_pass(failed)
         return Delivery(False, problem=joined(failed) or "nobody is configured who could be told")
 
     async def besides(
@@ -104,37 +101,34 @@ class Reach:
         people = [Recipient(p.id, p) for p in await self._directory.members(self._settings.admins) if p.active]
         told = [await self.reach(topic, f"{topic.id}/{occasion}/{r.name}", r, write, now) for r in people]
         via = next((one.via for one in told if one.via), "")
-        if not via:
-            raise_what_may_pass([first, *told])
         return Delivery(bool(via), via, joined([first, *told]))
 
     async def tell(self, topic: Topic, key: str, recipient: Recipient, write: Write, now: datetime) -> str:
         """One recipient; empty, or why they can never be reached."""
         told = await self.reach(topic, key, recipient, write, now)
-        if told.error and not told.via:
-            raise told.error
         return "" if told.via else told.problem
 
     async def reach(self, topic: Topic, key: str, recipient: Recipient, write: Write, now: datetime) -> Told:
         """Post or update one message, and mail its letter where Slack does not deliver it or it is always mailed.
 
-        While there is patience, failures of Slack that may pass are raised.
+        While there is patience, failures of Slack that may pass are raised; then they are collected.
         """
         if recipient.person and not recipient.person.active:
             return await self._departed(topic, recipient, recipient.person, now)
-        patient = told_now().patient
-        problem, error = "", None
+        current, problem = told_now(), ""
         try:
-            async with asyncio.timeout(None if patient else IMPATIENT_SECONDS):
+            async with asyncio.timeout(None if current.patient else IMPATIENT_SECONDS):
                 problem = await self._by_slack(topic, key, recipient, write, now)
-        except _FAILURES as caught:
-            problem, error = f"{recipient.name}: {_words(caught)}", caught
-        mailed = await self._by_mail(topic, recipient, now, instead=bool(problem) and not (patient and error))
-        if error and patient:
-            raise error
+        except FAILURES as error:
+            if current.patient:
+                await self._by_mail(topic, recipient, now, instead=False)
+                raise
+            current.failures.append(error)
+            problem = f"{recipient.name}: {words(error)}"
+        mailed = await self._by_mail(topic, recipient, now, instead=bool(problem))
         if not problem:
             return Told(recipient.via, mailed.problem)
-        return Told(mailed.via, "; ".join(filter(None, (problem, mailed.problem))), error)
+        return Told(mailed.via, "; ".join(filter(None, (problem, mailed.problem))))
 
     async def _by_slack(self, topic: Topic, key: str, recipient: Recipient, write: Write, now: datetime) -> str:
         try:
@@ -156,7 +150,7 @@ class Reach:
         letter, person = told_now().letter, recipient.person
         if not (self._mail and letter and person) or not (instead or self._mail.always(letter)):
             return Told()
-        owns = isinstance(topic, Lease) and person.is_same(owner_ids(topic))
+        owns = isinstance(topic, Lease) and person.is_same(topic.holder_ids)
         reader = Reader(person, owns, recipient.away_until, besides=not instead)
         try:
             await self._mail.deliver(topic.id, letter, reader, now)
@@ -236,13 +230,3 @@ class Reach:
             except (SlackApiError, UnknownChannelError) as error:
                 log.warning("administrators untold of an unusable channel", channel=channel, error=str(error))
         return f"{recipient.name}: {word}"
-
-
-def owner_ids(lease: Lease) -> frozenset[str]:
-    """All ids of those whose lease it is."""
-    return lease.requester_ids | {i for one in lease.co_owners for i in (one.id, *one.ids)}
-
-
-def _words(error: Exception) -> str:
-    """Slack's own word, or what kind of silence it was."""
-    return slack_errors.code(error) if isinstance(error, SlackApiError) else f"Slack: {type(error).__name__}"

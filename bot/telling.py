@@ -5,36 +5,54 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+import structlog
+from slack_sdk.errors import SlackApiError
+
+from bot import slack_errors
 from bot.blocks.message import Message
+from lessor.contracts import Delivery
 from lessor.domain.people import Person
 from lessor.notify import Letter
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class Telling:
     """A notice on its way: the letter for those whom Slack does not reach, and whether Slack's failures are waited out.
 
-    Without patience, a person whom Slack cannot reach now gets the letter at once.
+    Without patience, a person whom Slack cannot reach now gets the letter at once, and `failures` collects what Slack
+    said, for the case that nobody was reached at all.
     """
 
     letter: Letter | None = None
     patient: bool = True
+    failures: list[Exception] = field(default_factory=list)
 
+    def raise_if_unheard(self, told: Delivery) -> None:
+        """Raise the first thing that Slack said when nobody was reached: another try may heal it."""
+        if not told.delivered and self.failures:
+            raise self.failures[0]
+
+
+FAILURES = (SlackApiError, *slack_errors.UNREACHABLE)
+"""What a call of Slack's API raises."""
 
 _NOTHING = Telling()
 _TOLD_NOW: ContextVar[Telling] = ContextVar("told_now", default=_NOTHING)
 
 
 @contextmanager
-def telling(letter: Letter | None, *, patient: bool) -> Iterator[None]:
+def telling(letter: Letter | None, *, patient: bool) -> Iterator[Telling]:
     """What the block posts, in whatever tasks it starts, is also this letter."""
-    before = _TOLD_NOW.set(Telling(letter, patient))
+    now = Telling(letter, patient)
+    before = _TOLD_NOW.set(now)
     try:
-        yield
+        yield now
     finally:
         _TOLD_NOW.reset(before)
 
@@ -42,6 +60,20 @@ def telling(letter: Letter | None, *, patient: bool) -> Iterator[None]:
 def told_now() -> Telling:
     """What is being told where this is asked."""
     return _TOLD_NOW.get()
+
+
+@contextmanager
+def passing_over(what: str) -> Iterator[None]:
+    """While there is patience, what fails in the block is raised; afterwards it is left as it stands.
+
+    For what is not told to anybody but only kept true: it may not hold up the ways that still work.
+    """
+    try:
+        yield
+    except FAILURES as error:
+        if told_now().patient:
+            raise
+        log.warning("left as it stands, since Slack cannot be reached", what=what, error=words(error))
 
 
 @dataclass(frozen=True)
@@ -66,14 +98,10 @@ class Recipient:
 
 @dataclass(frozen=True)
 class Told:
-    """`via` is empty when the recipient was not reached; `problem` is what went wrong, also on the way to success.
-
-    `error` is what may be over later.
-    """
+    """`via` is empty when the recipient was not reached; `problem` is what went wrong, also on the way to success."""
 
     via: str = ""
     problem: str = ""
-    error: Exception | None = None
 
 
 class Topic(Protocol):
@@ -95,8 +123,6 @@ def joined(told: Iterable[Told]) -> str:
     return "; ".join(one.problem for one in told if one.problem)
 
 
-def raise_what_may_pass(told: Iterable[Told]) -> None:
-    """Raise the first failure that another try may heal."""
-    for one in told:
-        if one.error:
-            raise one.error
+def words(error: Exception) -> str:
+    """Slack's own word, or what kind of silence it was."""
+    return slack_errors.code(error) if isinstance(error, SlackApiError) else f"Slack: {type(error).__name__}"
