@@ -21,26 +21,15 @@ from slack_sdk.errors import SlackApiError
 
 from bot import ask as asks
 from bot import slack_errors
-from bot.acting import Acting
 from bot.ask import Ask
-from bot.browsing import Browsing
-from bot.commands import Commands
-from bot.deciding import Deciding
 from bot.desk import Desk
-from bot.home import Home
-from bot.ids import COMMAND, Do, Form
+from bot.ids import COMMAND, Form
 from bot.installation import Installation
-from bot.modals import Modals, Opened
-from bot.moving import Moving
-from bot.people import People
-from bot.quoting import Quoting
-from bot.requesting import Requesting
-from bot.submitting import Submitting
-from lessor.contracts import Verb
+from bot.modals import Opened
+from bot.parts import Handle, Parts
 
 Body = Mapping[str, Any]
 Ack = Callable[..., Awaitable[Any]]
-Handle = Callable[[Ask], Coroutine[Any, Any, Any]]
 
 _MENTION = re.compile(r"^\s*<@[UW][A-Z0-9]+(?:\|[^>]*)?>\s*")
 
@@ -72,44 +61,23 @@ def build_app(desk: Desk, installation: Installation) -> AsyncApp:
     app.event("app_mention")(handlers.mention)
     app.event("message")(handlers.message)
     app.shortcut(Form.SHORTCUT)(handlers.shortcut)
-    for action, handle in handlers.buttons.items():
+    for action, handle in handlers.parts.buttons.items():
         app.action(action)(handlers.on_button(handle))
-    app.action(re.compile("^wish-"))(handlers.on_button(handlers.quoting.follow))
+    app.action(re.compile("^wish-"))(handlers.on_button(handlers.parts.quoting.follow))
     app.view(Form.REQUEST)(handlers.request_form)
-    app.view(Form.DENY)(handlers.on_form(handlers.deciding.deny))
-    app.view(Form.EXTEND)(handlers.on_form(lambda ask: handlers.moving.sent(ask, Verb.EXTEND)))
-    app.view(Form.RESTORE)(handlers.on_form(lambda ask: handlers.moving.sent(ask, Verb.RESTORE)))
+    for callback, handle in handlers.parts.forms.items():
+        app.view(callback)(handlers.on_form(handle))
     return app
 
 
 class _Handlers:
-    """Wires the parts together, and gives each kind of payload its way in."""
+    """Gives each kind of payload its way in to the parts."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        modals, people = Modals(desk), People(desk.slack)
-        self._modals = modals
-        acting, submitting = Acting(desk), Submitting(desk)
-        self.quoting = Quoting(desk)
-        self._requesting = Requesting(desk, modals, self.quoting, submitting)
-        self.deciding = Deciding(desk, modals, acting)
-        self.moving = Moving(desk, modals, acting)
-        browsing = Browsing(desk, people)
-        self._home = Home(desk)
-        self._commands = Commands(desk, self._requesting, browsing, self.moving)
-        self.buttons: dict[str, Handle] = {
-            Do.APPROVE: self.deciding.approve,
-            Do.DENY: self.deciding.ask_reason,
-            Do.DETAILS: self.deciding.show,
-            Do.WITHDRAW: lambda ask: acting.button(ask, Verb.WITHDRAW),
-            Do.RELEASE: lambda ask: acting.button(ask, Verb.RELEASE),
-            Do.KEEP: lambda ask: acting.button(ask, Verb.KEEP),
-            Do.EXTEND: lambda ask: self.moving.ask(ask, Verb.EXTEND),
-            Do.RESTORE: lambda ask: self.moving.ask(ask, Verb.RESTORE),
-            Do.AGAIN: self._requesting.again,
-            Do.REQUEST: self._requesting.form,
-            Do.NEXT_PAGE: browsing.next_page,
-        }
+        self.parts = Parts(desk)
+        self._modals = self.parts.modals
+        self._requesting = self.parts.requesting
 
     async def once(self, body: Body, next: Callable[[], Awaitable[Any]]) -> BoltResponse | None:
         """Acknowledge a redelivery without a second effect, by business key: event and envelope ids may be new."""
@@ -126,7 +94,7 @@ class _Handlers:
 
     async def command(self, ack: Ack, body: Body) -> None:
         await ack()
-        self._start(asks.of_command(body), self._commands.run)
+        self._start(asks.of_command(body), self.parts.commands.run)
 
     async def shortcut(self, ack: Ack, body: Body) -> None:
         await ack()
@@ -134,17 +102,17 @@ class _Handlers:
 
     async def home(self, body: Body) -> None:
         if body["event"].get("tab") == "home":
-            self._start(asks.of_event(body), self._home.publish)
+            self._start(asks.of_event(body), self.parts.home.publish)
 
     async def mention(self, body: Body) -> None:
         ask = asks.of_event(body)
-        self._start(_without_mention(ask), self._commands.run)
+        self._start(_without_mention(ask), self.parts.commands.run)
 
     async def message(self, body: Body) -> None:
         event = body["event"]
         spoken = not event.get("subtype") and not event.get("bot_id") and event.get("user")
         if spoken and event.get("channel_type") == "im":
-            self._start(_without_mention(asks.of_event(body)), self._commands.run)
+            self._start(_without_mention(asks.of_event(body)), self.parts.commands.run)
 
     async def request_form(self, ack: Ack, body: Body) -> None:
         """Errors have to be in the acknowledgement; what takes longer is shown in the view when it is there."""

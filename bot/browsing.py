@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from slack_sdk.models.blocks import ActionsBlock, Block, SectionBlock
+from slack_sdk.models.blocks import ActionsBlock, Block, ButtonElement, SectionBlock
 
 from bot import words
+from bot.around import Around, asked_now
 from bot.ask import Ask
 from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose, markdown
@@ -15,18 +15,21 @@ from bot.blocks.text import cut
 from bot.desk import Desk
 from bot.details import history
 from bot.facts import facts
+from bot.pending import decides_wish
 from bot.people import People
 from lessor.contracts import Verb
 from lessor.domain.authority import may_enter, require_steward
 from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
-from lessor.domain.lease import OPEN, Lease
+from lessor.domain.lease import OPEN, Lease, State
 from lessor.domain.people import Person
 from lessor.ports import LeaseQuery
 
 PAGE = 20
 LINE_MOST = 400
 EVENTS_MOST = 10
+
+Row = list[ButtonElement]
 
 
 class Browsing:
@@ -60,21 +63,34 @@ class Browsing:
         """One lease, with the buttons that the viewer may use."""
         try:
             person, lease = await self._wanted(ask, text, "show")
-            deciders = await self._desk.gateway.eligible(lease)
+            around = await asked_now(self._desk.gateway, lease)
             events = await self._desk.gateway.events(lease.id)
         except Refused as refused:
             await self._desk.reply(ask, self._desk.refusal(refused))
             return
         now = self._desk.now()
         enter = may_enter(lease, person)
-        values = {**facts(lease, now, deciders), "zone": person.tz, "may_enter": enter, **history(events, EVENTS_MOST)}
+        values = {**facts(lease, now, around), "zone": person.tz, "may_enter": enter, **history(events, EVENTS_MOST)}
         parts = self._desk.wording.parts("details.j2", **values)
-        row: list[Any] = []
-        if any(person.is_same(one.all_ids) for one in deciders):
-            row = self._buttons.verdict(lease)
-        if enter:
-            row += self._buttons.owner(lease, now)
-        await self._desk.reply(ask, compose(parts, [*row, self._buttons.details(lease.id)]))
+        await self._desk.reply(
+            ask, compose(parts, [*self._row(lease, person, around), self._buttons.details(lease.id)])
+        )
+
+    def _row(self, lease: Lease, person: Person, around: Around) -> Row:
+        """What this person may do with the lease now."""
+        now, mine = self._desk.now(), person.is_same(lease.requester_ids)
+        decides = any(one.id == person.id for step in around.steps for one in step.deciders)
+        row: Row = self._buttons.verdict(lease, now) if decides else []
+        row += self._buttons.wish_verdict(lease) if decides_wish(lease, person) else []
+        if lease.transfer and not person.refs.isdisjoint(lease.transfer.to):
+            row += self._buttons.take_or_decline(lease.id)
+        if mine and lease.state is State.AWAITING_APPROVAL:
+            asked = next((one for one in lease.questions if not one.answer), None)
+            row += self._buttons.answer_terms(lease.id) if lease.counter else []
+            row += [self._buttons.reply(lease.id, asked.by)] if asked else []
+        if mine:
+            return row + self._buttons.requester(lease, now)
+        return row + self._buttons.owner(lease, now) if may_enter(lease, person) else row
 
     async def confirm(self, ask: Ask, text: str, verb: Verb) -> None:
         """Ask before a lease is released or withdrawn by command."""

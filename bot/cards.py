@@ -109,11 +109,11 @@ def card(
     if lease.state is not State.AWAITING_APPROVAL:
         return compose(parts)
     buttons = Buttons(wording)
-    return compose(parts, buttons.decide(lease) if decidable else [buttons.details(lease.id)])
+    return compose(parts, buttons.decide(lease, now) if decidable else [buttons.details(lease.id)])
 
 
 def proposals(wording: Renderer, lease: Lease, found: Sequence[Proposal], heading: str, word: str) -> list[Block]:
-    """One section for each of the first proposals with the button that takes it, under a heading; none where none is."""
+    """Under a heading, one section for each of the first proposals with the button that takes it."""
     blocks: list[Block] = []
     buttons = Buttons(wording)
     for one in found[:PROPOSALS_MOST]:

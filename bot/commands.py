@@ -8,9 +8,12 @@ from dataclasses import replace
 
 from bot import words
 from bot.ask import Ask
+from bot.attending import Attending
 from bot.browsing import Browsing
 from bot.desk import Desk
+from bot.handing import Handing
 from bot.moving import Moving
+from bot.reckoning import Reckoning
 from bot.requesting import Requesting
 from lessor.contracts import Verb
 from lessor.domain.identity import parse_lease_id
@@ -21,7 +24,16 @@ Run = Callable[[Ask, str], Awaitable[None]]
 class Commands:
     """The text commands, the same for the slash command, a direct message and a mention."""
 
-    def __init__(self, desk: Desk, requesting: Requesting, browsing: Browsing, moving: Moving) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        requesting: Requesting,
+        browsing: Browsing,
+        moving: Moving,
+        handing: Handing,
+        attending: Attending,
+        reckoning: Reckoning,
+    ) -> None:
         self._desk = desk
         self._browsing = browsing
         self._known: dict[str, Run] = {
@@ -29,9 +41,18 @@ class Commands:
             "request": lambda ask, rest: requesting.command(replace(ask, text=rest)),
             "list": browsing.list,
             "show": browsing.show,
-            "extend": moving.command,
+            "extend": lambda ask, rest: moving.command(ask, rest, Verb.EXTEND),
+            "shorten": lambda ask, rest: moving.command(ask, rest, Verb.SHORTEN),
+            "exempt": lambda ask, rest: moving.command(ask, rest, Verb.EXEMPT),
             "release": lambda ask, rest: browsing.confirm(ask, rest, Verb.RELEASE),
             "withdraw": lambda ask, rest: browsing.confirm(ask, rest, Verb.WITHDRAW),
+            "transfer": lambda ask, rest: handing.command(ask, rest, Verb.TRANSFER),
+            "take": lambda ask, rest: handing.command(ask, rest, Verb.TAKE),
+            "share": lambda ask, rest: handing.command(ask, rest, Verb.SHARE),
+            "unshare": lambda ask, rest: handing.command(ask, rest, Verb.UNSHARE),
+            "away": attending.away,
+            "back": attending.back,
+            "quota": reckoning.command,
         }
 
     async def run(self, ask: Ask) -> None:

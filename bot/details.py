@@ -8,6 +8,7 @@ from datetime import datetime
 
 from slack_sdk.models.blocks import Block
 
+from bot.around import Around
 from bot.blocks.message import compose, sections
 from bot.facts import facts
 from lessor.domain.authority import may_enter
@@ -26,12 +27,12 @@ def details(
     wording: Renderer,
     lease: Lease,
     events: Sequence[StoredEvent],
-    deciders: Sequence[Person],
+    around: Around,
     now: datetime,
     viewer: Person,
 ) -> list[Block]:
     """Blocks for a view, at most as many as Slack takes; the newest events are kept."""
-    values = {**facts(lease, now, deciders), "zone": viewer.tz, "may_enter": may_enter(lease, viewer)}
+    values = {**facts(lease, now, around), "zone": viewer.tz, "may_enter": may_enter(lease, viewer)}
     values |= history(events)
     parts = wording.parts("details.j2", **values)
     blocks = [

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from bot.around import NOTHING, Around
 from bot.blocks.text import cut
-from lessor.domain import approval
+from bot.proposals import suggestions
+from lessor.domain import suspension
+from lessor.domain.approval import waiting
+from lessor.domain.extension import wish_cost
 from lessor.domain.lease import TERMINATED, Lease, State
-from lessor.domain.people import Person
+from lessor.domain.ownership import LESSOR
+from lessor.domain.pending import Question
 from lessor.domain.request import to_the_minute
 from lessor.rendering import Safe, mrkdwn
 
 PURPOSE_MOST = 2_400
 REASON_MOST = 1_200
+PROPOSALS_MOST = 5
+CAPACITY_MOST = 500
 _LIST_MOST = 40
 
 
-def facts(lease: Lease, now: datetime, deciders: Sequence[Person] = ()) -> dict[str, object]:
-    """Values for any template about a lease; `deciders` are those who can decide the current step now."""
+def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, object]:
+    """Values for any template about a lease; `around` is who can decide now, and what they ought to know."""
     length = _length(lease)
     offer = lease.quote.offer if lease.quote else None
     return {
@@ -26,11 +33,13 @@ def facts(lease: Lease, now: datetime, deciders: Sequence[Person] = ()) -> dict[
         "now": now,
         "state": lease.state.value.replace("-", " "),
         "waiting": lease.state in (State.REQUESTED, State.AWAITING_APPROVAL),
-        "deciders": tuple(deciders),
+        "around": around,
+        "steps_after": _later_steps(lease),
+        "votes": tuple(vote for step in lease.steps for vote in step.counted),
+        "deadlines": _deadlines(lease, now),
+        "capacity": _capacity(lease),
         "by_policy": lease.decided_by == "policy",
         "rules": lease.decision.reasons if lease.decision else (),
-        "step": approval.current(lease.steps),
-        "steps_left": sum(not step.done for step in lease.steps),
         "lapses_at": lease.lapses_at,
         "length": length,
         "offer": offer,
@@ -51,7 +60,59 @@ def facts(lease: Lease, now: datetime, deciders: Sequence[Person] = ()) -> dict[
         "left": ", ".join(lease.left),
         "left_count": len(lease.left),
         "resources": listed([f"{r.kind.value} {r.id}" for r in lease.resources]),
+        **_pending(lease, now),
     }
+
+
+def asked(question: Question | None) -> dict[str, object]:
+    """One question with its answer, both set off as somebody's words."""
+    return {
+        "question": question,
+        "question_text": quoted(question.text, REASON_MOST) if question else "",
+        "answer_text": quoted(question.answer, REASON_MOST) if question and question.answer else "",
+    }
+
+
+def _capacity(lease: Lease) -> Safe:
+    """What the provider says of how likely there is capacity, or which quota of the account is in the way."""
+    quote = lease.quote
+    notes = dict.fromkeys(filter(None, (quote.note, quote.offer.note))) if quote else {}
+    return Safe(cut(mrkdwn("; ".join(notes)), CAPACITY_MOST))
+
+
+def _deadlines(lease: Lease, now: datetime) -> dict[str, datetime | None]:
+    """When those who are asked are reminded, and when the next level is asked as well; `None` where neither comes."""
+    asked = waiting(lease.steps)
+    remind = [step.remind_at for step in asked if step.remind_at and step.remind_at > now]
+    further = [step.escalate_at for step in asked if step.escalations < lease.terms.escalations]
+    escalate = [at for at in further if at and at > now]
+    return {"remind": min(remind, default=None), "escalate": min(escalate, default=None)}
+
+
+def _pending(lease: Lease, now: datetime) -> dict[str, object]:
+    """What waits for somebody's answer, and what the working hours bring."""
+    told = lease.announced
+    return {
+        "suggestions": suggestions(lease)[:PROPOSALS_MOST],
+        "offered": lease.transfer is not None,
+        "by_lessor": lease.transfer is not None and lease.transfer.by == LESSOR,
+        "former": lease.former_owners[-1] if lease.former_owners else "",
+        "counter_reason": quoted(lease.counter.reason, REASON_MOST) if lease.counter and lease.counter.reason else "",
+        **asked(lease.questions[-1] if lease.questions else None),
+        "wish_cost": wish_cost(lease, lease.wish) if lease.wish else None,
+        "wish_length": to_the_minute(lease.wish.until - lease.ends_at) if lease.wish and lease.ends_at else timedelta(),
+        "wish_reason": quoted(lease.wish.reason, REASON_MOST) if lease.wish and lease.wish.reason else "",
+        "runs_until": lease.runs_until,
+        "suspends_at": told.stops_at if told else None,
+        "resumes_at": suspension.runs_again(lease, told.stops_at if told else now) if lease.schedule else None,
+        "exemption_reason": quoted(lease.exemption.reason, REASON_MOST) if lease.exemption else "",
+    }
+
+
+def _later_steps(lease: Lease) -> tuple[str, ...]:
+    """The names of the steps that are asked once those that are asked now are done."""
+    now = waiting(lease.steps)
+    return tuple(step.name for step in lease.steps if not step.done and step not in now)
 
 
 def quoted(text: str, most: int) -> Safe:

@@ -1,8 +1,8 @@
-"""App Home: my leases with their buttons, and what waits for my decision."""
+"""App Home: my leases, what waits for me, for whom I stand in, my teams' numbers, and whether I am away."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from slack_sdk.models.blocks import ActionsBlock, Block, ButtonElement, SectionBlock
 from slack_sdk.models.views import View
@@ -14,14 +14,17 @@ from bot.blocks.text import cut
 from bot.browsing import LINE_MOST
 from bot.desk import Desk
 from bot.facts import facts
+from bot.pending import Pending, Waiting
+from bot.reckoning import Reckoning
 from lessor.domain.errors import Refused
-from lessor.domain.lease import OPEN, Lease, State
+from lessor.domain.lease import OPEN, Lease
 from lessor.domain.people import Person
 from lessor.ports import LeaseQuery
 
-MINE_MOST = 25
-DECIDING_MOST = 15
-_READ_MOST = 60
+MINE_MOST = 10
+DECIDING_MOST = 10
+OTHERS_MOST = 5
+BLOCKS_MOST = 100
 
 
 class Home:
@@ -30,56 +33,90 @@ class Home:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._buttons = Buttons(desk.wording)
+        self._pending = Pending(desk.gateway)
+        self._reckoning = Reckoning(desk)
 
     async def publish(self, ask: Ask) -> None:
-        """Show the person's Home as it is now."""
+        """Show the person's Home as it is now, from its first page on."""
+        await self._show(ask, "", "")
+
+    async def turn(self, ask: Ask) -> None:
+        """Show another page of one of its lists."""
+        mine, _, deciding = ask.value.partition("|")
+        await self._show(ask, mine, deciding)
+
+    async def _show(self, ask: Ask, mine: str, deciding: str) -> None:
         try:
-            blocks = await self._blocks(await self._desk.person(ask))
+            person = await self._desk.person(ask)
+            blocks = await self._blocks(person, mine, deciding)
         except Refused as refused:
             blocks = list(self._desk.refusal(refused).blocks)
-        await self._desk.slack.views_publish(user_id=ask.user, view=View(type="home", blocks=blocks))
+        await self._desk.slack.views_publish(user_id=ask.user, view=View(type="home", blocks=blocks[:BLOCKS_MOST]))
 
-    async def _blocks(self, person: Person) -> list[Block]:
-        mine = await self._desk.gateway.leases(
-            LeaseQuery(owner_ids=tuple(person.all_ids), states=_names(OPEN), limit=MINE_MOST + 1)
-        )
-        deciding = await self._deciding(person)
-        words = self._desk.wording.parts(
+    async def _blocks(self, person: Person, mine_after: str, deciding_after: str) -> list[Block]:
+        waiting = await self._pending.of(person, deciding_after, DECIDING_MOST)
+        mine = await self._mine(person, mine_after)
+        words = self._words(person, mine, waiting)
+        return [
+            *sections(words["title"]),
+            *sections(words.get("absence", "")),
+            *sections(words.get("stands_in", "")),
+            ActionsBlock(elements=[self._buttons.request()]),
+            *sections(words["mine"]),
+            *self._my_leases(person, mine, mine_after, deciding_after),
+            divider(),
+            *sections(words["deciding"]),
+            *self._decisions(person, waiting, mine_after, deciding_after),
+            divider(),
+            *sections(words["teams"]),
+            *await self._reckoning.teams(person),
+        ]
+
+    def _words(self, person: Person, mine: Sequence[Lease], waiting: Waiting) -> dict[str, str]:
+        count = len(waiting.requests) + len(waiting.wishes) + len(waiting.offers)
+        away = person.away_until and person.away_until > self._desk.now()
+        return self._desk.wording.parts(
             "home.j2",
             zone=person.tz,
-            message="",
             mine_count=len(mine),
-            more_mine=len(mine) > MINE_MOST,
-            deciding_count=len(deciding),
-            more_deciding=len(deciding) > DECIDING_MOST,
-            channel=self._desk.settings.approvals_channel,
+            deciding_count=count,
+            away_until=person.away_until if away else None,
+            delegate=person.delegate,
+            stands_in=person.stands_in,
+            teams=person.teams,
         )
-        blocks = [*sections(words["title"]), ActionsBlock(elements=[self._buttons.request()])]
-        blocks += [*sections(words["mine"])]
-        for lease in mine[:MINE_MOST]:
-            blocks += self._entry(
-                lease, person, [*self._buttons.owner(lease, self._desk.now()), self._buttons.details(lease.id)]
-            )
-        blocks += [*sections(words.get("more_mine", "")), divider(), *sections(words["deciding"])]
-        for lease in deciding[:DECIDING_MOST]:
-            blocks += self._entry(lease, person, self._buttons.decide(lease))
-        return [*blocks, *sections(words.get("more_deciding", ""))]
 
-    async def _deciding(self, person: Person) -> list[Lease]:
-        waiting = await self._desk.gateway.leases(
-            LeaseQuery(states=_names([State.AWAITING_APPROVAL]), limit=_READ_MOST)
-        )
-        found = []
-        for lease in waiting:
-            people = await self._desk.gateway.eligible(lease)
-            if any(person.is_same(one.all_ids) for one in people):
-                found.append(lease)
-        return found
+    async def _mine(self, person: Person, after: str) -> tuple[Lease, ...]:
+        states = tuple(state.value for state in OPEN)
+        query = LeaseQuery(owner_ids=tuple(person.all_ids), states=states, after=after, limit=MINE_MOST + 1)
+        return await self._desk.gateway.leases(query)
 
-    def _entry(self, lease: Lease, person: Person, row: Sequence[ButtonElement]) -> list[Block]:
-        text = self._desk.wording.parts("line.j2", zone=person.tz, **facts(lease, self._desk.now()))["title"]
+    def _my_leases(self, person: Person, mine: Sequence[Lease], after: str, deciding: str) -> list[Block]:
+        now, shown = self._desk.now(), mine[:MINE_MOST]
+        blocks: list[Block] = []
+        for lease in shown:
+            row = [*self._buttons.requester(lease, now), self._buttons.details(lease.id)]
+            blocks += self._entry(lease, person, "line.j2", row)
+        following = f"{shown[-1].id}|{deciding}" if len(mine) > MINE_MOST else ""
+        return blocks + self._pages(following, f"|{deciding}" if after else "")
+
+    def _decisions(self, person: Person, waiting: Waiting, mine: str, after: str) -> list[Block]:
+        now = self._desk.now()
+        blocks: list[Block] = []
+        for lease in waiting.requests:
+            blocks += self._entry(lease, person, "line.j2", self._buttons.decide(lease, now))
+        for lease in waiting.wishes[:OTHERS_MOST]:
+            blocks += self._entry(lease, person, "wish_line.j2", self._buttons.wish(lease))
+        for lease in waiting.offers[:OTHERS_MOST]:
+            blocks += self._entry(lease, person, "offer_line.j2", self._buttons.offered(lease.id))
+        following = f"{mine}|{waiting.last}" if waiting.more else ""
+        return blocks + self._pages(following, f"{mine}|" if after else "")
+
+    def _pages(self, following: str, first: str) -> list[Block]:
+        row = [self._buttons.home_page("first_page", first)] if first else []
+        row += [self._buttons.home_page("next_page", following)] if following else []
+        return [ActionsBlock(elements=row)] if row else []
+
+    def _entry(self, lease: Lease, person: Person, template: str, row: Sequence[ButtonElement]) -> list[Block]:
+        text = self._desk.wording.parts(template, zone=person.tz, **facts(lease, self._desk.now()))["title"]
         return [SectionBlock(text=markdown(cut(text, LINE_MOST))), ActionsBlock(elements=list(row))]
-
-
-def _names(states: Iterable[State]) -> tuple[str, ...]:
-    return tuple(state.value for state in states)

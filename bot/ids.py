@@ -8,10 +8,22 @@ COMMAND = "/gpu"
 
 
 class Do(StrEnum):
-    """Action ids of buttons; the value is a lease id."""
+    """Action ids of buttons; the value is a lease id, or one with the key of one of its proposals."""
 
     APPROVE = "approve"
+    APPROVE_TYPED = "approve-typed"
+    COUNTER = "counter"
     DENY = "deny"
+    ASK = "ask"
+    ACCEPT = "accept"
+    DECLINE = "decline"
+    REPLY = "reply"
+    REVISE = "revise"
+    GRANT = "grant"
+    GRANT_TYPED = "grant-typed"
+    REJECT = "reject"
+    TAKE = "take"
+    EXEMPT = "exempt"
     DETAILS = "details"
     WITHDRAW = "withdraw"
     EXTEND = "extend"
@@ -21,6 +33,7 @@ class Do(StrEnum):
     AGAIN = "request-again"
     REQUEST = "request"
     NEXT_PAGE = "next-page"
+    HOME_PAGE = "home-page"
 
 
 class Form(StrEnum):
@@ -28,6 +41,13 @@ class Form(StrEnum):
 
     REQUEST = "request-form"
     DENY = "deny-form"
+    APPROVE = "approve-form"
+    COUNTER = "counter-form"
+    ASK = "ask-form"
+    REPLY = "reply-form"
+    GRANT = "grant-form"
+    REJECT = "reject-form"
+    EXEMPT = "exempt-form"
     EXTEND = "extend-form"
     RESTORE = "restore-form"
     DETAILS = "details-view"

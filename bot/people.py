@@ -1,14 +1,18 @@
-"""Finding a person by what somebody typed: a mention, or a plain name that only one active person has."""
+"""Finding a person by what somebody typed: a mention, an address, or a name that only one has."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot import words
 from bot.slack_client import SlackClient
 from lessor.domain.errors import Refused
+from lessor.domain.people import Person
+
+if TYPE_CHECKING:
+    from bot.desk import Desk
 
 _KEPT_SECONDS = 600.0
 
@@ -58,3 +62,30 @@ def _names(member: dict[str, Any]) -> set[str]:
     profile = member.get("profile") or {}
     names = (member.get("name"), profile.get("display_name"), member.get("real_name"), profile.get("real_name"))
     return {str(name).lower() for name in names if name}
+
+
+class Whom:
+    """The person of the organisation whom somebody means, in any of the forms that Slack lets them type."""
+
+    def __init__(self, desk: Desk, people: People) -> None:
+        self._desk = desk
+        self._people = people
+
+    async def person(self, text: str) -> Person:
+        """Raises `Refused` ("unresolved" or "no-person") with a hint for nobody, somebody unknown, and several."""
+        mentioned = words.person_in(text)
+        if not mentioned:
+            try:
+                return await self._desk.gateway.named(text.strip())
+            except Refused as unresolved:
+                mentioned = await self._in_slack(text, unresolved)
+        found = await self._desk.gateway.person(mentioned)
+        if found is None:
+            raise Refused("no-person", self._desk.say("unknown_person.j2", name=text.strip()[:60], found=mentioned))
+        return found
+
+    async def _in_slack(self, text: str, unresolved: Refused) -> str:
+        """A name that only Slack knows, such as a display name; several people of the configuration stay several."""
+        if "may be" in str(unresolved):
+            raise unresolved
+        return await self._people.named(text)

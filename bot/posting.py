@@ -36,13 +36,18 @@ class Postman:
         self._book = book
         self._busy: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def deliver(self, key: str, lease_id: str, channel: str, message: Message, since: datetime) -> None:
-        """Post the message, or update it where it stands. `since` is the earliest time it can have been posted."""
+    async def deliver(
+        self, key: str, lease_id: str, channel: str, message: Message, since: datetime, thread: str = ""
+    ) -> None:
+        """Post the message, or update it where it stands. `since` is the earliest time it can have been posted.
+
+        With `thread`, the timestamp of another message, it is a reply to that one.
+        """
         async with self._busy.setdefault(key, asyncio.Lock()):
             pages = split(message)
             for number, page in enumerate(pages, start=1):
                 name = key if number == 1 else f"{key}#{number}"
-                await self._place(MessageRef(name, lease_id, channel), page, since)
+                await self._place(MessageRef(name, lease_id, channel), page, since, thread)
             await self._remove(key, lease_id, beyond=len(pages))
 
     async def standing(self, lease_id: str, prefix: str) -> list[MessageRef]:
@@ -61,17 +66,17 @@ class Postman:
             await self._updated(ref, message)
             await self._strike(ref)
 
-    async def _place(self, ref: MessageRef, page: Message, since: datetime) -> None:
+    async def _place(self, ref: MessageRef, page: Message, since: datetime, thread: str) -> None:
         known = await asyncio.to_thread(self._book.message, ref.key)
         if known and not known.ts:
-            found = await self._search(known, since)
+            found = await self._search(known, since, thread)
             known = replace(known, ts=found) if found else known
             if found:
                 await asyncio.to_thread(self._book.save_message, known)
         if known and _stands(known) and await self._updated(known, page):
             return
         await asyncio.to_thread(self._book.save_message, ref)
-        posted = await self._post(ref, page, since)
+        posted = await self._post(ref, page, since, thread)
         await asyncio.to_thread(self._book.save_message, replace(ref, ts=posted))
 
     async def _updated(self, ref: MessageRef, page: Message) -> bool:
@@ -90,24 +95,24 @@ class Postman:
                 await self._send(ref.channel, rest, {}, thread_ts=ref.ts)
         return True
 
-    async def _post(self, ref: MessageRef, page: Message, since: datetime) -> str:
+    async def _post(self, ref: MessageRef, page: Message, since: datetime, thread: str) -> str:
         """Post under the key; the timestamp of the first part where Slack takes it only in parts."""
         metadata = {"event_type": EVENT_TYPE, "event_payload": {"key": ref.key}}
         try:
-            return await self._send(ref.channel, page, metadata)
+            return await self._send(ref.channel, page, metadata, thread)
         except SlackApiError as error:
             if slack_errors.code(error) not in _TOO_LONG or not page.blocks:
                 raise
         except slack_errors.UNREACHABLE:
             # The answer may be lost although the message stands: only its absence permits another try.
-            found = await self._search(ref, since)
+            found = await self._search(ref, since, thread)
             if found:
                 return found
             raise
         first, *others = _smaller(page)
-        posted = await self._post(ref, first, since)
+        posted = await self._post(ref, first, since, thread)
         for number, part in enumerate(others, start=1):
-            await self._post(replace(ref, key=f"{ref.key}#part{number}"), part, since)
+            await self._post(replace(ref, key=f"{ref.key}#part{number}"), part, since, thread)
         return posted
 
     async def _send(self, channel: str, page: Message, metadata: dict[str, Any], thread_ts: str = "") -> str:
@@ -120,17 +125,15 @@ class Postman:
         )
         return str(answer["ts"])
 
-    async def _search(self, ref: MessageRef, since: datetime) -> str:
-        """The timestamp of the message with this key in its conversation, empty when it is not there."""
-        cursor = ""
+    async def _search(self, ref: MessageRef, since: datetime, thread: str) -> str:
+        """The timestamp of the message with this key in its conversation or thread, empty when it is not there."""
+        oldest, cursor = f"{(since - _SLACK).timestamp():.6f}", ""
         for _ in range(_SEARCH_PAGES):
-            page = await self._slack.conversations_history(
-                channel=ref.channel,
-                oldest=f"{(since - _SLACK).timestamp():.6f}",
-                include_all_metadata=True,
-                limit=200,
-                cursor=cursor,
-            )
+            wanted: dict[str, Any] = {"channel": ref.channel, "include_all_metadata": True, "limit": 200}
+            if thread:
+                page = await self._slack.conversations_replies(ts=thread, cursor=cursor, **wanted)
+            else:
+                page = await self._slack.conversations_history(oldest=oldest, cursor=cursor, **wanted)
             for message in page["messages"]:
                 metadata = message.get("metadata") or {}
                 if metadata.get("event_type") == EVENT_TYPE and metadata["event_payload"].get("key") == ref.key:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from bot.around import asked_now
 from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose
 from bot.desk import Desk
@@ -75,9 +76,9 @@ class Submitting:
         values: dict[str, Any] = {"lease": None, "zone": zone, "price_known": False}
         row: list[Any] = []
         if lease:
-            deciders = await self._desk.gateway.eligible(lease)
-            values |= facts(lease, self._desk.now(), deciders)
-            row = [*self._buttons.owner(lease, self._desk.now()), self._buttons.details(lease.id)]
+            around = await asked_now(self._desk.gateway, lease)
+            values |= facts(lease, self._desk.now(), around)
+            row = [*self._buttons.requester(lease, self._desk.now()), self._buttons.details(lease.id)]
         values |= {"lease_id": done.lease_id, "recorded_only": done.recorded_only}
         return compose(self._desk.wording.parts("submitted.j2", **values), row)
 

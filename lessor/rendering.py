@@ -69,6 +69,12 @@ class Renderer:
         return found
 
 
+    def part(self, name: str, block: str, /, **values: object) -> str:
+        """One `{% block %}` of the template, stripped. Raises `KeyError` when there is none of that name."""
+        template = self._environment.get_template(name)
+        return "".join(template.blocks[block](template.new_context(values))).strip()
+
+
 def slack_renderer(override: Path | None = None) -> Renderer:
     """The messages and views of the Slack surface, escaped for mrkdwn."""
     return Renderer("slack", escape=mrkdwn, override=override)

@@ -8,6 +8,7 @@ from slack_sdk.models.blocks import ButtonElement
 
 from bot.blocks.message import button, confirmation
 from bot.ids import Do
+from bot.stakes import approval_typed, grant_typed
 from lessor.domain.lease import Lease, State
 from lessor.domain.transitions import BEFORE_USE
 from lessor.rendering import Renderer
@@ -19,30 +20,84 @@ class Buttons:
     def __init__(self, wording: Renderer) -> None:
         self._wording = wording
 
-    def decide(self, lease: Lease) -> list[ButtonElement]:
+    def decide(self, lease: Lease, now: datetime) -> list[ButtonElement]:
         """For those who can decide."""
-        return [*self.verdict(lease), self.details(lease.id)]
+        return [*self.verdict(lease, now), self.details(lease.id)]
 
-    def verdict(self, lease: Lease) -> list[ButtonElement]:
-        """Approve and deny alone."""
-        words = self._words(lease.id)
+    def verdict(self, lease: Lease, now: datetime) -> list[ButtonElement]:
+        """All ways to decide a request: at once or by typing it out, on other terms, not at all, not yet."""
+        typed = approval_typed(lease, now)
+        yes = self.approve_typed(lease.id) if typed else self._primary(Do.APPROVE, "approve", lease.id)
         return [
-            button(words["approve"], Do.APPROVE, lease.id, style="primary"),
-            button(words["deny"], Do.DENY, lease.id, style="danger"),
+            yes,
+            self._plain(Do.COUNTER, "counter", lease.id),
+            button(self._word("deny", lease.id), Do.DENY, lease.id, style="danger"),
+            self._plain(Do.ASK, "ask", lease.id),
         ]
 
+    def wish(self, lease: Lease) -> list[ButtonElement]:
+        """For those who decide on a later end."""
+        return [*self.wish_verdict(lease), self.details(lease.id)]
+
+    def wish_verdict(self, lease: Lease) -> list[ButtonElement]:
+        """Grant, at once or by typing it out, and reject."""
+        yes = self.grant_typed(lease.id) if grant_typed(lease) else self._primary(Do.GRANT, "grant", lease.id)
+        return [yes, button(self._word("reject", lease.id), Do.REJECT, lease.id, style="danger")]
+
+    def countered(self, lease_id: str) -> list[ButtonElement]:
+        """For the requester, to whom other terms are proposed."""
+        return [*self.answer_terms(lease_id), self.withdraw(lease_id)]
+
+    def answer_terms(self, lease_id: str) -> list[ButtonElement]:
+        """Accept other terms, or keep the request as it is."""
+        return [self._primary(Do.ACCEPT, "accept", lease_id), self._plain(Do.DECLINE, "keep_request", lease_id)]
+
+    def offered(self, lease_id: str) -> list[ButtonElement]:
+        """For somebody to whom a lease is offered."""
+        return [*self.take_or_decline(lease_id), self.details(lease_id)]
+
+    def take_or_decline(self, lease_id: str) -> list[ButtonElement]:
+        """Take the lease over, or not."""
+        return [self._primary(Do.TAKE, "take", lease_id), self._plain(Do.DECLINE, "decline", lease_id)]
+
     def owner(self, lease: Lease, now: datetime) -> list[ButtonElement]:
-        """For the owner: what the state allows, without what would be refused anyway."""
+        """For whoever may act as its owner: what the state allows, without what would be refused anyway.
+
+        Taking a request back is not among it: only the requester can, see `requester`.
+        """
         if lease.state is State.ACTIVE:
             return [*self._extend(lease), self.release(lease.id)]
-        if lease.state is State.STOPPED:
-            return self._restore(lease, now)
-        return [self.withdraw(lease.id)] if lease.state in BEFORE_USE else []
+        if lease.state is State.SUSPENDED:
+            return [*self._extend(lease), self.exempt(lease.id, "run_now"), self.release(lease.id)]
+        return self._restore(lease, now) if lease.state is State.STOPPED else []
+
+    def requester(self, lease: Lease, now: datetime) -> list[ButtonElement]:
+        """For the requester: what the owner may, and to take the request back before it is usable."""
+        return [self.withdraw(lease.id)] if lease.state in BEFORE_USE else self.owner(lease, now)
 
     def warned(self, lease: Lease) -> list[ButtonElement]:
         """Under a warning."""
-        keep = button(self._words(lease.id)["keep"], Do.KEEP, lease.id)
-        return [*self._extend(lease), self.release(lease.id), keep]
+        return [*self._extend(lease), self.release(lease.id), self._plain(Do.KEEP, "keep", lease.id)]
+
+    def approve_typed(self, lease_id: str) -> ButtonElement:
+        """Approve by typing the lease's id."""
+        return self._primary(Do.APPROVE_TYPED, "approve_typed", lease_id)
+
+    def grant_typed(self, lease_id: str) -> ButtonElement:
+        """Grant a later end by typing the lease's id."""
+        return self._primary(Do.GRANT_TYPED, "grant_typed", lease_id)
+
+    def exempt(self, lease_id: str, word: str = "exempt") -> ButtonElement:
+        """Keep it running outside its working hours."""
+        return self._plain(Do.EXEMPT, word, lease_id)
+
+    def reply(self, lease_id: str, asker: str) -> ButtonElement:
+        """Answer the questions of one person."""
+        return button(self._word("reply", lease_id), Do.REPLY, f"{lease_id}|{asker}", style="primary")
+
+    def revise(self, lease_id: str, key: str, word: str) -> ButtonElement:
+        """Take a proposal, named by its key, instead of what was asked for."""
+        return button(self._word(word, lease_id), Do.REVISE, f"{lease_id}|{key}")
 
     def details(self, lease_id: str) -> ButtonElement:
         return self._plain(Do.DETAILS, "details", lease_id)
@@ -53,6 +108,10 @@ class Buttons:
 
     def request(self) -> ButtonElement:
         return self._plain(Do.REQUEST, "request", "new")
+
+    def home_page(self, word: str, position: str) -> ButtonElement:
+        """Another page of App Home; `position` is `mine|deciding`, each the last id of the page before."""
+        return button(self._word(word), Do.HOME_PAGE, position)
 
     def next_page(self, after: str) -> ButtonElement:
         return self._plain(Do.NEXT_PAGE, "next_page", after)
@@ -66,21 +125,24 @@ class Buttons:
         return self._dangerous(Do.WITHDRAW, "withdraw", lease_id, asked=asked)
 
     def _extend(self, lease: Lease) -> list[ButtonElement]:
-        words = self._words(lease.id)
-        return [button(words["extend"], Do.EXTEND, lease.id, style="primary")] if lease.allowance else []
+        return [self._primary(Do.EXTEND, "extend", lease.id)] if lease.allowance else []
 
     def _restore(self, lease: Lease, now: datetime) -> list[ButtonElement]:
         possible = lease.stoppable and lease.last_end and lease.last_end >= now + lease.terms.min_duration
-        words = self._words(lease.id)
-        return [button(words["restore"], Do.RESTORE, lease.id, style="primary")] if possible else []
+        return [self._primary(Do.RESTORE, "restore", lease.id)] if possible else []
+
+    def _primary(self, action: Do, word: str, lease_id: str) -> ButtonElement:
+        return button(self._word(word, lease_id), action, lease_id, style="primary")
 
     def _plain(self, action: Do, word: str, value: str) -> ButtonElement:
-        return button(self._words(value)[word], action, value)
+        return button(self._word(word, value), action, value)
 
     def _dangerous(self, action: Do, word: str, lease_id: str, *, asked: bool) -> ButtonElement:
-        words = self._words(lease_id)
-        ask = confirmation(words[f"{word}_title"], words[f"{word}_text"], words[word], words[f"{word}_no"])
-        return button(words[word], action, lease_id, style="danger", confirm=None if asked else ask)
+        label = self._word(word, lease_id)
+        if asked:
+            return button(label, action, lease_id, style="danger")
+        title, text, no = (self._word(f"{word}_{part}", lease_id) for part in ("title", "text", "no"))
+        return button(label, action, lease_id, style="danger", confirm=confirmation(title, text, label, no))
 
-    def _words(self, lease_id: str) -> dict[str, str]:
-        return self._wording.parts("buttons.j2", lease_id=lease_id)
+    def _word(self, word: str, lease_id: str = "") -> str:
+        return self._wording.part("buttons.j2", word, lease_id=lease_id)

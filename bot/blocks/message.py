@@ -42,8 +42,13 @@ class Message:
         return {"text": cut(self.text, FALLBACK_MOST), "blocks": [block.to_dict() for block in self.blocks]}
 
 
-def compose(parts: Mapping[str, str], buttons: Sequence[ButtonElement] = ()) -> Message:
-    """A message from a template's parts: `title`, any number of `field_...` and `body...`, `note`, in that order."""
+def compose(
+    parts: Mapping[str, str], buttons: Sequence[ButtonElement] = (), extra: Sequence[Block] = ()
+) -> Message:
+    """A message from a template's parts: `title`, any number of `field_...` and `body...`, `note`, in that order.
+
+    `extra` blocks stand before the small print.
+    """
     title = parts["title"]
     blocks: list[Block] = sections(title)
     fields = [cut(text, FIELD_MOST) for name, text in parts.items() if name.startswith("field_")]
@@ -52,6 +57,7 @@ def compose(parts: Mapping[str, str], buttons: Sequence[ButtonElement] = ()) -> 
     for name, text in parts.items():
         if name.startswith("body"):
             blocks += sections(text)
+    blocks += extra
     if parts.get("note"):
         blocks.append(note(parts["note"]))
     if buttons:

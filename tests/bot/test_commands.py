@@ -11,6 +11,8 @@ from lessor.sandbox.slack import buttons, visible_text
 from lessor.when import local
 from tests.bot.world import World
 
+DECIDE = ("Approve", "Approve with changes", "Deny", "Ask")
+
 
 async def test_gpu_alone_says_what_can_be_typed(world: World) -> None:
     requester = world.slack.person("requester")
@@ -52,8 +54,8 @@ async def test_show_gives_each_viewer_their_own_buttons(world: World) -> None:
     lease = await world.ask()
     for who, expected in (
         ("requester", ["Withdraw", "Details"]),
-        ("manager", ["Approve", "Deny", "Withdraw", "Details"]),
-        ("manager-2", ["Approve", "Deny", "Details"]),
+        ("manager", [*DECIDE, "Details"]),
+        ("manager-2", [*DECIDE, "Details"]),
         ("finance", ["Details"]),
     ):
         person = world.slack.person(who)
@@ -129,7 +131,7 @@ async def test_home_shows_mine_with_buttons_and_what_waits_for_me(world: World) 
     await manager.open_home()
     home = await manager.wait_for_home(waiting.id)
     assert mine.id not in visible_text(home)
-    assert [b for b in buttons(home) if b != "Request GPUs"] == ["Approve", "Deny", "Details"]
+    assert [b for b in buttons(home) if b != "Request GPUs"] == [*DECIDE, "Details"]
     await manager.click(home, "approve")
     await world.settled()
     assert world.engine.leases[waiting.id].state is State.APPROVED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from bot.around import NOTHING
 from bot.details import EVENTS_MOST, details, history
 from bot.facts import facts
 from lessor.domain.lease import Event, State
@@ -26,7 +27,7 @@ def test_refusals_never_push_the_history_out_of_view() -> None:
     said = history(stored(*happened, *many, attempt("approve", "own-request", 501)))
     assert said["events"] == list(happened)
     assert said["earlier"] == 0
-    blocks = details(slack_renderer(), lease, stored(*happened, *many), (), READY, MANAGER)
+    blocks = details(slack_renderer(), lease, stored(*happened, *many), NOTHING, READY, MANAGER)
     text = "\n".join(str(block.to_dict()) for block in blocks)
     assert "ready, lessor" in text
     assert "Refused and without effect: release (not-owner) 500 times; the last Friday 27 November 2026 17:19" in text
@@ -53,7 +54,7 @@ def test_of_very_long_histories_the_newest_are_shown() -> None:
 
 def test_a_lease_that_waits_for_capacity_says_what_was_tried_and_when_it_goes_on() -> None:
     lease = a_lease(State.WAITING_FOR_CAPACITY)
-    blocks = details(slack_renderer(), lease, (), (), READY, REQUESTER)
+    blocks = details(slack_renderer(), lease, (), NOTHING, READY, REQUESTER)
     text = "\n".join(str(block.to_dict()) for block in blocks)
     assert (
         "*No capacity yet:* tried 1 time: p4de.24xlarge in us-east-1a (on-demand).\\n"

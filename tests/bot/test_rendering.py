@@ -19,15 +19,18 @@ from jinja2.exceptions import SecurityError
 
 from bot.blocks.message import Message, compose, split
 from bot.blocks.text import cut, pieces
-from bot.cards import card
+from bot.cards import card, proposals
 from bot.details import details
 from bot.facts import facts
-from lessor.contracts import Notice
+from bot.proposals import suggestions
+from lessor.contracts import Answer, Notice, Verb
 from lessor.domain.lease import State
 from lessor.rendering import Renderer, Safe, mrkdwn, slack_renderer, templates_root
 from lessor.sandbox.slack.blockkit import check_message_blocks, check_view
+from tests.bot.busy import LATER, around, busy
 from tests.builders import ASKED, MANAGER, a_lease, a_quote, a_request
 
+WORDING = slack_renderer()
 NASTY = "<!channel> <@U0ADMIN> &amp; {{ 7*7 }} {% raw %} ${HOME} `rm -rf` \"quoted\" 'single'\n- a: [b]\n\u202e🦆"
 
 
@@ -120,13 +123,14 @@ def unescaped(text: str) -> str:
 def test_every_message_of_every_state_is_one_that_slack_takes(state: State, zone: str, price: str) -> None:
     request = a_request(purpose=NASTY * 40)
     quote = a_quote() if price == "known" else a_quote(None)
-    lease = a_lease(state, request=request, quote=quote)
-    wording, now = slack_renderer(), ASKED + timedelta(days=1)
-    messages = [card(wording, lease, now, zone, (MANAGER,))]
+    lease = busy(a_lease(state, request=request, quote=quote), lambda words: f"{words} {NASTY}" * 40)
+    wording, now = WORDING, ASKED + timedelta(days=1)
+    messages = [card(wording, lease, now, zone, around(lease))]
     for notice in set(Notice) - {Notice.REQUEST}:
         if lease.ends_at or notice in (Notice.DECIDED, Notice.FAILED, Notice.WAITING, Notice.CANCELLED):
-            values = {**facts(lease, now), "zone": zone, "before": timedelta(minutes=30)}
-            messages.append(compose(wording.parts(f"{notice.value}.j2", **values)))
+            values = {**facts(lease, now, around(lease)), **_MORE, "zone": zone}
+            extra = proposals(wording, lease, suggestions(lease), "suggested", "use")
+            messages.append(compose(wording.parts(f"{notice.value}.j2", **values), (), extra))
     for message in messages:
         for page in split(message):
             check_message_blocks(page.payload["blocks"])
@@ -135,10 +139,31 @@ def test_every_message_of_every_state_is_one_that_slack_takes(state: State, zone
             assert 0 < len(page.payload["text"]) <= 4_000
 
 
+_MORE = {"before": timedelta(minutes=30), "away_until": None, "owns": True, "decision": "", "by": "", "why": ""}
+
+
+@pytest.mark.parametrize("notice", set(Notice) - {Notice.REQUEST})
+def test_every_notice_has_words_of_its_own(notice: Notice) -> None:
+    lease = busy(a_lease())
+    values = {**facts(lease, ASKED, around(lease)), **_MORE, "zone": "UTC"}
+    said = WORDING.parts(f"{notice.value}.j2", **values)
+    assert lease.id in said["title"] or "Nothing was refused" in said["title"]
+
+
+@pytest.mark.parametrize("verb", list(Verb))
+def test_every_verb_has_words_of_its_own_when_it_had_its_effect(verb: Verb) -> None:
+    lease = busy(a_lease(State.AWAITING_APPROVAL if verb in (Verb.APPROVE, Verb.DENY) else State.ACTIVE))
+    answer = Answer(True, verb.value, "the words of the engine", lease.id, lease.state.value, ends_at=LATER)
+    values = {**facts(lease, ASKED), "answer": answer, "verb": verb.value, "to": "U1", "until": None, "zone": "UTC"}
+    said = WORDING.parts("answer.j2", **values)["title"]
+    assert lease.id in said
+    assert "the words of the engine" not in said
+
+
 @pytest.mark.parametrize("state", list(State))
 def test_details_of_every_state_are_a_view_that_slack_takes(state: State) -> None:
-    lease = replace(a_lease(state), proof="instance:i-0aaa gone, " * 400)
-    blocks = details(slack_renderer(), lease, (), (MANAGER,), ASKED, MANAGER)
+    lease = replace(busy(a_lease(state), lambda words: words * 400), proof="instance:i-0aaa gone, " * 400)
+    blocks = details(WORDING, lease, (), around(lease), ASKED, MANAGER)
     view = {
         "type": "modal",
         "title": {"type": "plain_text", "text": lease.id},

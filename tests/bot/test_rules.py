@@ -123,7 +123,7 @@ async def test_F41_exactly_those_who_can_decide_are_named_and_told(world: World)
 
 
 async def test_two_steps_ask_one_after_the_other_and_take_back_the_first_buttons(world: World) -> None:
-    steps = (StepSpec("1-manager", ("group:managers",)), StepSpec("2-finance", ("group:finance",)))
+    steps = (StepSpec("1-manager", ("group:managers",)), StepSpec("2-finance", ("group:finance",), stage=1))
     world.engine.decision = Decision(Outcome.REQUIRE, (Reason("large", "two steps"),), steps, "p")
     lease = await world.ask()
     manager, finance = world.slack.person("manager"), world.slack.person("finance")

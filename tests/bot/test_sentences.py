@@ -10,20 +10,26 @@ from typing import Any
 
 import pytest
 
+from bot.around import NOTHING
 from bot.cards import card
 from bot.details import details
 from bot.facts import facts
-from lessor.contracts import Answer, Notice
+from bot.proposals import Proposal, suggestions
+from lessor.contracts import Answer, Notice, Verb
 from lessor.domain.lease import Event, Lease, State
+from lessor.domain.pending import Changes
+from lessor.domain.people import StandIn
 from lessor.domain.policy import Outcome
 from lessor.ports import StoredEvent
 from lessor.rendering import Renderer, slack_renderer
+from tests.bot.busy import LATER, around, busy
 from tests.builders import ASKED, MANAGER, a_decision, a_lease, a_quote, a_request
 
 WHOLE = (
     (re.compile(r"```.*?```", re.DOTALL), "‹›"),
     (re.compile(r"`[^`]*`|<[^>]*>|\d\d:\d\d|\w+:[iv][\w-]+"), "‹›"),
     (re.compile(r"\*([^*\n]+)\*"), r"‹\1›"),
+    (re.compile(r"\b[a-z]\d\w*\.\w+"), "type"),
 )
 """Code, mentions, times and what is bold are wholes: something may touch them only where a sentence allows it."""
 
@@ -36,6 +42,10 @@ GLUED = (
     re.compile(r"[.!?,:;]\."),
     re.compile(r"\*"),
 )
+
+
+WORDING = slack_renderer()
+SPENT = {"month": "2026-11", "used": "12.50", "planned": "3", "unit": "USD"}
 
 
 def test_what_is_glued_is_seen() -> None:
@@ -53,10 +63,10 @@ def test_what_is_glued_is_seen() -> None:
 
 
 @pytest.mark.parametrize("state", list(State))
-@pytest.mark.parametrize("kind", ["people", "policy", "until", "unknown"])
+@pytest.mark.parametrize("kind", ["people", "policy", "until", "unknown", "busy"])
 def test_no_sentence_runs_into_the_next(state: State, kind: str) -> None:
     lease = _lease(state, kind)
-    assert [(name, glued(text), text) for name, text in _said(slack_renderer(), lease) if glued(text)] == []
+    assert [(name, glued(text), text) for name, text in _said(WORDING, lease) if glued(text)] == []
 
 
 def glued(text: str) -> str:
@@ -67,6 +77,8 @@ def glued(text: str) -> str:
 
 
 def _lease(state: State, kind: str) -> Lease:
+    if kind == "busy":
+        return busy(a_lease(state))
     changes: dict[str, Any] = {"people": {}, "unknown": {"quote": a_quote(None)}}.get(kind, {})
     if kind == "until":
         changes = {"request": a_request(until=ASKED + timedelta(hours=23))}
@@ -77,44 +89,64 @@ def _lease(state: State, kind: str) -> Lease:
 
 def _said(wording: Renderer, lease: Lease) -> Iterator[tuple[str, str]]:
     now = ASKED + timedelta(hours=1)
-    for zone in ("", "Asia/Tokyo"):
-        values = {**facts(lease, now, (MANAGER,)), "zone": zone, "before": timedelta(minutes=30), "verb": "release"}
+    for zone, about in (("", NOTHING), ("Asia/Tokyo", around(lease))):
+        values = {**facts(lease, now, about), "zone": zone, "before": timedelta(minutes=30), **_more(lease)}
         for name in _templates(lease):
-            yield from (
-                (f"{name}/{part}", text) for part, text in wording.parts(name, **{**values, **_more(lease)}).items()
-            )
-        for deciders in ((), (MANAGER,)):
-            yield "card", "\n".join(_texts(card(wording, lease, now, zone, deciders).payload["blocks"]))
+            yield from ((f"{name}/{part}", text) for part, text in wording.parts(name, **values).items())
+        yield from _by_verb(wording, lease, values)
+        yield "card", "\n".join(_texts(card(wording, lease, now, zone, about).payload["blocks"]))
     events = [StoredEvent(1, lease.id, Event("refused", now, "U1", {"verb": "extend", "code": "not-owner"}), "", "")]
-    blocks = details(wording, replace(lease, proof="instance:i-0aaa gone"), events, (MANAGER,), now, MANAGER)
+    proven = replace(lease, proof="instance:i-0aaa gone")
+    blocks = details(wording, proven, events, around(lease), now, MANAGER)
     yield "details", "\n".join(_texts([block.to_dict() for block in blocks]))
+
+
+def _by_verb(wording: Renderer, lease: Lease, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Answers to every act, and what differs by verb."""
+    for verb in Verb:
+        for ok in (True, False):
+            answer = Answer(ok, verb.value, "that is not possible", lease.id, lease.state.value, ends_at=lease.ends_at)
+            said = {**values, "verb": verb.value, "answer": answer, "to": "team", "until": None}
+            yield f"answer/{verb}", wording.parts("answer.j2", **said)["title"]
+    for verb in (Verb.EXTEND, Verb.RESTORE, Verb.EXEMPT) if lease.ends_at else ():
+        yield from (
+            (f"move/{verb}", text) for text in wording.parts("move_form.j2", **{**values, "verb": verb}).values()
+        )
 
 
 def _templates(lease: Lease) -> list[str]:
     names = ["decided"] if lease.decided_at or lease.final else []
-    names += ["waits", "waits_past", "failed", "cancelled", "waiting", "answer", "confirm", "line", "submitted", "home"]
-    names += ["quote", "help", "similar", "blocked", "fallback", "restored"]
+    names += ["waits", "waits_past", "failed", "cancelled", "waiting", "confirm", "line", "submitted", "home"]
+    names += ["quote", "help", "similar", "blocked", "fallback", "restored", "deciders", "past"]
+    names += ["approve_form", "counter_form", "deny_form", "ask_form", "reply_form", "proposal", "away", "usage"]
+    names += ["buttons", "views", "proposal_past", "wish_past", "wish_settled", "other_team", "usage_title"]
+    names += ["countered", "question", "answered", "reminder", "escalated"]
     if lease.ends_at:
-        names += [notice.value for notice in Notice if notice is not Notice.REQUEST] + ["move_form", "warning_past"]
-    return [f"{name}.j2" for name in dict.fromkeys(names)]
+        names += [notice.value for notice in Notice if notice is not Notice.REQUEST] + ["warning_past"]
+    if lease.wish:
+        names += ["wish_card", "grant_form", "reject_form", "wish_line"]
+    return [f"{name}.j2" for name in dict.fromkeys([*names, *(["offer_line"] if lease.transfer else [])])]
 
 
 def _more(lease: Lease) -> dict[str, object]:
-    answer = Answer(False, "wrong-state", "that is not possible now", lease.id, lease.state.value)
-    home = {"message": "", "mine_count": 0, "more_mine": True, "deciding_count": 0, "more_deciding": True}
-    quote = {"problem": "", "quote": lease.quote, "ends": "until Friday"}
-    return {
-        **home,
-        **quote,
-        "channel": "gpu-approvals",
-        "answer": answer,
-        "lease_id": lease.id,
-        "recorded_only": False,
+    """What the templates say besides a lease's own facts."""
+    proposals = suggestions(lease) or (Proposal("k", Changes(), "", "g6.xlarge", "1 x L4", "spot"),)
+    person = {"name": "sam", "found": "U0SAM", "team": "ml", "stands_in": (StandIn("U0AWAY"),), "teams": ("ml",)}
+    away = {"absence": None, "still": "", "delegate": "U0DEPUTY", "away_until": LATER}
+    usage = {"gpus": 2, "rooms": around(lease).rooms, "more": 1, "spent": [SPENT]}
+    home = {"mine_count": 0, "deciding_count": 0, "may_enter": True, "owns": True, "notice": "ready", "to": "team"}
+    quote = {"problem": "", "quote": lease.quote, "ends": "until Friday", "starts": "", "suggested": ()}
+    wish = {"decision": "extension-rejected", "by": "U0MANAGER", "why": "too dear"}
+    form = {
+        "counts": "1, 2",
+        "instance_type": "g6.xlarge",
         "unknown": "",
         "nearest": "",
-        "similar": (lease.id,),
         "form": True,
+        "verb": "release",
     }
+    lists = {"similar": (lease.id,), "one": proposals[0], "lease_id": lease.id, "recorded_only": False}
+    return {**person, **away, **usage, **home, **quote, **wish, **form, **lists}
 
 
 def _texts(value: Any) -> list[str]:

@@ -20,9 +20,9 @@ async def test_request_approve_and_redraw(world: World) -> None:
     assert lease.state is State.AWAITING_APPROVAL
 
     card = await manager.wait_for_message(lease.id, "gpu-approvals")
-    assert buttons(card) == ["Approve", "Deny", "Details"]
+    assert buttons(card) == ["Approve", "Approve with changes", "Deny", "Ask", "Details"]
     direct = await manager.wait_for_message("GPU request")
-    assert buttons(direct) == ["Approve", "Deny", "Details"]
+    assert buttons(direct) == ["Approve", "Approve with changes", "Deny", "Ask", "Details"]
     await manager.click(direct, "approve")
     await world.settled()
     assert world.only_lease().state is State.APPROVED

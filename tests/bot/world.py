@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import aiohttp
@@ -25,12 +26,17 @@ from bot.notifier import SlackNotifier
 from bot.people import People
 from bot.settings import SlackSettings
 from bot.slack_client import SlackClient
+from lessor import approvers
+from lessor.accounting import Accounting
 from lessor.contracts import Act, Answer, Delivery, Notice, Verb
-from lessor.domain import life, transitions
-from lessor.domain.approval import staff
+from lessor.domain import extension, life, ownership, transitions
+from lessor.domain.approval import waiting
 from lessor.domain.errors import Refused
-from lessor.domain.lease import Change, Lease
+from lessor.domain.lease import Change, Lease, State
+from lessor.domain.pending import Payer
+from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
+from lessor.domain.quota import Ceiling, Kind, QuotaPlan
 from lessor.domain.request import Limits, Market, Need, Place
 from lessor.domain.terms import Terms
 from lessor.engine import UnreachableError
@@ -54,6 +60,12 @@ TEAM = Team("research", "Research", lead="U0MANAGER", channel="team-research")
 PLACE = PlaceChoice("us", "AWS in the US", "aws", ("us-east-1",), (), (Market.ON_DEMAND, Market.SPOT))
 MODELS = (ModelChoice("A100-80GB", "A100 80 GB", 80, (1, 2, 4, 8)), ModelChoice("L4", "L4 24 GB", 24, (1, 4, 8)))
 STEPS = (StepSpec("manager", ("group:managers",)),)
+PLAN = QuotaPlan(
+    (
+        Ceiling("team:research", Decimal(8), model="A100-80GB"),
+        Ceiling("team:research", Decimal(100_000), Kind.MONEY),
+    )
+)
 SETTINGS = SlackSettings("Sandbox", "gpu-approvals", "gpu-requests", "gpu-admins")
 
 
@@ -89,6 +101,8 @@ class FakeEngine:
     quiet: bool = False
     starts: int = 0
     interactions: dict[str, str] = field(default_factory=dict)
+    acts: list[Act] = field(default_factory=list)
+    extension: Decision = field(default_factory=lambda: Decision(Outcome.APPROVE, ()))
     _couriers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _locks: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
@@ -113,13 +127,14 @@ class FakeEngine:
                 return None
             if act.id in self.answers:
                 return self.answers[act.id]
+            self.acts.append(act)
             person = await self.directory.person(act.by)
             assert person is not None
             now = self.clock()
             try:
-                change = acts.transition(lease, act, person, now)
-                await self.apply(change)
-                answer = acts.accepted(change.lease, act, now)
+                await self.apply(await self._effect(lease, act, person, now))
+                answer = acts.accepted(self.leases[lease_id], act, now, self._words(act))
+                await self._go_on(lease_id)
             except Refused as refusal:
                 await self.apply(transitions.refused_attempt(lease, act.by, act.verb.value, refusal, now))
                 answer = acts.refused(lease, act, refusal, now)
@@ -164,14 +179,49 @@ class FakeEngine:
         except Exception as error:
             self.problems.append(error)
 
+    async def _effect(self, lease: Lease, act: Act, person: Person, now: datetime) -> Change:
+        """What the workflow makes of an act; what it looks up first is looked up here in the directory."""
+        to = await self.directory.person(act.to) if act.to else None
+        if act.verb is Verb.TRANSFER:
+            return ownership.offer(lease, to or Person(act.to, active=False), act.team, person.id, now)
+        if act.verb is Verb.TAKE:
+            team = self.directory.team(lease.transfer.team) if lease.transfer else None
+            moves = team is not None and team.key != lease.request.team
+            payer = Payer(team.key, team.cost_center, team.lead) if team and moves else None
+            return ownership.take(lease, person, payer, now)
+        if act.verb is Verb.DECLINE and lease.transfer:
+            return ownership.decline(lease, person, now)
+        if act.verb in (Verb.SHARE, Verb.UNSHARE):
+            change = ownership.share if act.verb is Verb.SHARE else ownership.unshare
+            return change(lease, to, person.id, now)
+        if act.verb is Verb.EXTEND and act.until and self.extension.outcome is Outcome.REQUIRE:
+            acts.transition(lease, act, person, now)
+            steps = await approvers.staff(self.directory, self.extension.steps, lease.request.team, person, now)
+            return extension.ask(lease, act.until, person, act.reason, steps, self.extension.reasons, now)
+        return acts.transition(lease, act, person, now)
+
+    def _words(self, act: Act) -> str:
+        """The workflow has words of its own for these; what is shown is made from the lease."""
+        moving = (Verb.TRANSFER, Verb.TAKE, Verb.DECLINE, Verb.SHARE, Verb.UNSHARE)
+        return act.verb.value if act.verb in moving else ""
+
+    async def _go_on(self, lease_id: str) -> None:
+        """What the workflow does next by itself: judge a changed request again, ask the next step."""
+        lease = self.leases[lease_id]
+        if lease.state is State.REQUESTED:
+            await self._assess(lease_id)
+        elif lease.state is State.AWAITING_APPROVAL and any(one.asked_at is None for one in waiting(lease.steps)):
+            requester = Person(lease.owner, tuple(lease.requester_ids))
+            now = self.clock()
+            found = await approvers.restaff(self.directory, lease.steps, lease.request.team, requester, now)
+            await self.apply(transitions.asking_about(lease, found, now))
+
     async def _assess(self, lease_id: str) -> None:
         lease = self.leases[lease_id]
         request, now = lease.request, self.clock()
         owner = await self.directory.person(request.requester)
         assert owner is not None
-        refs = {ref for spec in self.decision.steps for ref in spec.approvers} | {"admins"}
-        members = {ref: await self.directory.members(ref) for ref in refs}
-        steps = staff(self.decision.steps, lambda ref: members[ref], owner)
+        steps = await approvers.staff(self.directory, self.decision.steps, request.team, owner, now)
         quote = self.cloud.quote(request.need, request.place, request.market, now)
         await self.apply(transitions.assess(lease, quote, self.decision, steps, owner, now))
 
@@ -285,6 +335,7 @@ async def a_world(
     places: tuple[PlaceChoice, ...] = (PLACE,),
     engine: FakeEngine | None = None,
     client: Callable[..., SlackClient] = SlackClient,
+    plan: QuotaPlan = PLAN,
 ) -> AsyncIterator[World]:
     """The bot connected to `slack`. With `engine` it is another replica before the same workflows."""
     async with aiohttp.ClientSession() as session:
@@ -294,8 +345,10 @@ async def a_world(
         ledger = engine.ledger if engine else open_ledger(database_url)
         directory = SlackDirectory(people, api)
         cloud = FakeCloud(clock)
-        engine_ = engine or FakeEngine(ledger, directory, SlackNotifier(api, directory, ledger, settings), cloud, clock)
-        offering = Offering(places, models, lambda p: Limits(p.teams, tuple(one.name for one in places)))
+        rooms = Accounting(ledger, lambda: plan).around
+        notifier = SlackNotifier(api, directory, ledger, settings, rooms=rooms)
+        engine_ = engine or FakeEngine(ledger, directory, notifier, cloud, clock)
+        offering = Offering(places, models, lambda p: Limits(p.teams, tuple(one.name for one in places)), lambda: plan)
         gateway = Gateway(engine_, ledger, directory, {"aws": cloud}, offering, clock)
         installation = await introduce(api)
         desk = Desk(gateway, api, slack_renderer(), settings, clock, home=installation.home)

@@ -1,0 +1,98 @@
+"""What owners are told of a lease in use: the message of each notice, its buttons, and what tells one from the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from slack_sdk.models.blocks import ButtonElement
+
+from bot.blocks.buttons import Buttons
+from bot.blocks.message import Message, compose
+from bot.cards import proposals
+from bot.facts import facts
+from bot.proposals import alternatives
+from bot.reaching import Recipient
+from bot.threads import stamp
+from lessor.contracts import Notice
+from lessor.domain.lease import IN_USE, Lease, State
+from lessor.rendering import Renderer
+
+NEEDS_HANDS = (Notice.BLOCKED, Notice.STOP_FAILED, Notice.RESUME_FAILED)
+"""What the owner hears and administrators besides."""
+
+_BUTTONS: Mapping[Notice, State] = {
+    Notice.READY: State.ACTIVE,
+    Notice.RESTORED: State.ACTIVE,
+    Notice.RESUMED: State.ACTIVE,
+    Notice.SUSPENDED: State.SUSPENDED,
+    Notice.RESUME_FAILED: State.SUSPENDED,
+    Notice.STOPPED: State.STOPPED,
+    Notice.WAITING: State.WAITING_FOR_CAPACITY,
+    Notice.RESERVED: State.APPROVED,
+}
+"""In which state a message has buttons; what is not here never has any."""
+
+
+class Notices:
+    """Builds messages for one recipient, in their zone."""
+
+    def __init__(self, wording: Renderer) -> None:
+        self._wording = wording
+        self._buttons = Buttons(wording)
+
+    def message(self, lease: Lease, notice: Notice, before: timedelta, now: datetime, recipient: Recipient) -> Message:
+        """The message as it is true now; whoever hears it in the owner's place reads why."""
+        values = {**facts(lease, now), "before": before, "zone": recipient.zone, "away_until": recipient.away_until}
+        parts = self._wording.parts(f"{notice.value}.j2", **values)
+        owns = recipient.person is not None and recipient.person.is_same(lease.holder_ids)
+        if not owns and notice not in NEEDS_HANDS:
+            why = self._wording.parts("fallback.j2", **values)["note"]
+            parts["note"] = f"{parts['note']}\n{why}" if "note" in parts else why
+        waits = owns and notice is Notice.WAITING and lease.state is State.WAITING_FOR_CAPACITY
+        others = proposals(self._wording, lease, alternatives(lease), "instead", "instead") if waits else ()
+        return compose(parts, self._row(lease, notice, now, owns=owns), others)
+
+    def settled(self, lease: Lease, notice: Notice, now: datetime, recipient: Recipient) -> Message:
+        """Last words for a message about something that is over, or to somebody who may not act on it any more."""
+        name = "warning_past.j2" if notice is Notice.WARNING else "past.j2"
+        return compose(self._wording.parts(name, zone=recipient.zone, notice=notice.value, **facts(lease, now)))
+
+    def _row(self, lease: Lease, notice: Notice, now: datetime, *, owns: bool) -> list[ButtonElement]:
+        if notice is Notice.WARNING:
+            return self._buttons.warned(lease) if lease.state in IN_USE else []
+        if notice is Notice.SUSPENDING:
+            announced = lease.announced is not None and lease.state is State.ACTIVE
+            return [self._buttons.exempt(lease.id), self._buttons.details(lease.id)] if announced else []
+        if _BUTTONS.get(notice) is not lease.state:
+            return []
+        return self._buttons.requester(lease, now) if owns else self._buttons.owner(lease, now)
+
+
+def occasion(lease: Lease, notice: Notice, before: timedelta = timedelta()) -> str:
+    """What tells one message from the next of its kind: a warning belongs to an end, a stop to its moment."""
+    moments = {
+        Notice.WARNING: f"{stamp(lease.ends_at)}-{int(before.total_seconds())}",
+        Notice.EXTENDED: stamp(lease.ends_at),
+        Notice.SHORTENED: stamp(lease.ends_at),
+        Notice.STOPPED: stamp(lease.stopped_at),
+        Notice.RESTORED: str(len(lease.spans)),
+        Notice.STOP_FAILED: str(len(lease.spans)),
+        Notice.REFUSED: stamp(lease.refusal.at if lease.refusal else None),
+        Notice.SUSPENDING: stamp(lease.announced.stops_at if lease.announced else None),
+        Notice.SUSPENDED: stamp(lease.suspended_at),
+        Notice.RESUMED: str(len(lease.spans)),
+        Notice.RESUME_FAILED: str(len(lease.spans)),
+        Notice.TRANSFER_ENDED: str(lease.offers),
+    }
+    return f"{notice.value}-{moments[notice]}" if notice in moments else notice.value
+
+
+def kind_of(name: str) -> Notice | None:
+    """The notice that an occasion belongs to."""
+    return next((one for one in Notice if name == one or name.startswith(f"{one}-")), None)
+
+
+def still_warns(lease: Lease, name: str) -> bool:
+    """Whether the warning of this name speaks of the end that holds now."""
+    return lease.state in IN_USE and name == f"{Notice.WARNING.value}-{stamp(lease.ends_at)}-{name.rpartition('-')[2]}"

@@ -1,0 +1,20 @@
+"""Whether a decision has to be typed out, so that the right button stands there; the workflow checks it again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from lessor.domain.extension import wish_cost
+from lessor.domain.lease import Lease
+from lessor.domain.stepup import needs_typing
+from lessor.domain.transitions import total_cost
+
+
+def approval_typed(lease: Lease, now: datetime) -> bool:
+    """Whether approving the request has to be typed out."""
+    return needs_typing(lease, total_cost(lease, now))
+
+
+def grant_typed(lease: Lease) -> bool:
+    """Whether granting the wish for a later end has to be typed out."""
+    return lease.wish is not None and needs_typing(lease, wish_cost(lease, lease.wish))

@@ -1,0 +1,133 @@
+"""Later ends that people have to decide on: cards for those who decide, and words for whoever wishes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import structlog
+from slack_sdk.errors import SlackApiError
+
+from bot.around import NOTHING, Around, Surroundings
+from bot.blocks.buttons import Buttons
+from bot.blocks.message import Message, compose
+from bot.cards import gathered
+from bot.facts import REASON_MOST, facts, quoted
+from bot.posting import Postman
+from bot.reaching import Reach, Recipient
+from bot.settings import SlackSettings
+from bot.threads import stamp
+from lessor.contracts import Delivery, Notice
+from lessor.domain.lease import Event, Lease
+from lessor.ports import MessageRef
+from lessor.rendering import Renderer
+
+CARD = "wish"
+
+_DECISIONS = ("extension-rejected", "extension-lapsed", "extension-granted")
+
+Events = Callable[[str], Sequence[Event]]
+"""What is on record about a lease, oldest first; it may block."""
+
+log = structlog.get_logger(__name__)
+
+
+class Wishes:
+    """Posts the cards of a wish, and settles them once it is decided, dropped or lapsed."""
+
+    def __init__(
+        self, postman: Postman, reach: Reach, around: Surroundings, wording: Renderer, settings: SlackSettings
+    ) -> None:
+        self._postman = postman
+        self._reach = reach
+        self._around = around
+        self._wording = wording
+        self._buttons = Buttons(wording)
+        self._settings = settings
+
+    async def ask(self, lease: Lease, now: datetime) -> Delivery:
+        """Put the wish before those who can decide it now, and tell whoever wishes how long it runs on meanwhile."""
+        if lease.wish is None:
+            return Delivery(True, "slack:dm", "the wish was settled before it could be told")
+        deciders = await self._around.deciders(lease, lease.wish.steps, now)
+        around = await self._around.of(lease, lease.wish.steps, deciders, now)
+        channel = Recipient(self._settings.approvals_channel)
+        people = [Recipient(person.id, person) for person in deciders]
+
+        def write(recipient: Recipient) -> Message:
+            return self._card(lease, now, recipient, around)
+
+        told = await gathered(self._reach.tell(lease, _key(lease, r), r, write, now) for r in (channel, *people))
+        if told[0] or not deciders:
+            told.append((await self._reach.admins(lease, _occasion(lease), write, now)).problem)
+        channels = (channel.name, self._settings.admins_channel)
+        current = {_key(lease, r) for r in (*map(Recipient, channels), *people)}
+        await self._withdraw_buttons(lease, now, around, current)
+        occasion = f"{Notice.EXTENSION_ASKED.value}-{stamp(lease.wish.at)}"
+        await self._tell_wisher(lease, occasion, lambda r: self.waits(lease, now, r, around), now)
+        reached = any(not problem for problem in told)
+        return Delivery(reached, "slack:dm" if told[0] else channel.via, "; ".join(p for p in told if p))
+
+    async def decided(self, lease: Lease, events: Sequence[Event], now: datetime) -> Delivery:
+        """Settle the cards, and tell the owner what was decided and why; a granted wish is told as extended."""
+        if lease.wish is not None:
+            return await self.ask(lease, now)
+        last = next((one for one in reversed(events) if one.type in _DECISIONS), None)
+        occasion = f"{Notice.EXTENSION_DECIDED.value}-{stamp(last.at if last else None)}"
+
+        def write(recipient: Recipient) -> Message:
+            reason = last.data.get("reason", "") if last else ""
+            why = quoted(reason, REASON_MOST) if reason else ""
+            values = {"decision": last.type if last else "", "by": last.actor if last else "", "why": why}
+            parts = self._wording.parts("extension-decided.j2", zone=recipient.zone, **{**facts(lease, now), **values})
+            return compose(parts, self._buttons.owner(lease, now))
+
+        return await self._reach.first(lease, occasion, write, now)
+
+    async def settle(self, lease: Lease, ref: MessageRef, now: datetime) -> None:
+        """Last words for a card of a wish that waits no more: decided, dropped with a shorter end, or lapsed."""
+        if lease.wish is not None and ref.key.split("/")[1] == _occasion(lease):
+            return
+        zone = (await self._reach.recipient(ref)).zone
+        await self._postman.settle(ref, compose(self._wording.parts("wish_settled.j2", zone=zone, **facts(lease, now))))
+
+    def waits(self, lease: Lease, now: datetime, recipient: Recipient, around: Around = NOTHING) -> Message:
+        """To whoever wishes: who can decide, and how long it runs on meanwhile."""
+        parts = self._wording.parts("extension-asked.j2", zone=recipient.zone, **facts(lease, now, around))
+        return compose(parts, [self._buttons.details(lease.id)])
+
+    async def _withdraw_buttons(self, lease: Lease, now: datetime, around: Around, current: set[str]) -> None:
+        """Redraw the cards of those who have voted already, or are not asked any more."""
+        for ref in await self._postman.standing(lease.id, f"{lease.id}/{_occasion(lease)}/"):
+            if ref.key not in current:
+                recipient = await self._reach.recipient(ref)
+                message = self._card(lease, now, recipient, around, decidable=False)
+                try:
+                    await self._postman.redraw(ref, message, lease.requested_at)
+                except SlackApiError as error:
+                    log.warning("the card of a wish could not be redrawn", key=ref.key, error=str(error))
+
+    async def _tell_wisher(
+        self, lease: Lease, occasion: str, write: Callable[[Recipient], Message], now: datetime
+    ) -> None:
+        """The person who wishes, and the owner where that is somebody else."""
+        await self._reach.first(lease, occasion, write, now)
+        wisher = await self._around.person(lease.wish.by) if lease.wish else None
+        if wisher and not wisher.is_same(lease.holder_ids):
+            await self._reach.tell(
+                lease, f"{lease.id}/{occasion}/{wisher.id}", Recipient(wisher.id, wisher), write, now
+            )
+
+    def _card(
+        self, lease: Lease, now: datetime, recipient: Recipient, around: Around, *, decidable: bool = True
+    ) -> Message:
+        parts = self._wording.parts("wish_card.j2", zone=recipient.zone, **facts(lease, now, around))
+        return compose(parts, self._buttons.wish(lease) if decidable else [self._buttons.details(lease.id)])
+
+
+def _occasion(lease: Lease) -> str:
+    return f"{CARD}-{stamp(lease.wish.at if lease.wish else None)}"
+
+
+def _key(lease: Lease, recipient: Recipient) -> str:
+    return f"{lease.id}/{_occasion(lease)}/{recipient.name}"
