@@ -68,7 +68,6 @@ class Renderer:
                 found[block] = text
         return found
 
-
     def part(self, name: str, block: str, /, **values: object) -> str:
         """One `{% block %}` of the template, stripped. Raises `KeyError` when there is none of that name."""
         template = self._environment.get_template(name)
