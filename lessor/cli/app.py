@@ -9,6 +9,7 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Reason, Yes
 from lessor.cli.people import people_app
+from lessor.cli.policy_app import policy_app
 from lessor.cli.session import Session
 from lessor.cli.usage import PlainGroup
 
@@ -25,6 +26,7 @@ config_app = typer.Typer(help="The configuration, lessor.yaml.", no_args_is_help
 audit_app = typer.Typer(help="The record of everything that happened.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.add_typer(audit_app, name="audit")
+app.add_typer(policy_app, name="policy")
 app.add_typer(people_app)
 
 

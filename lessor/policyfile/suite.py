@@ -112,7 +112,9 @@ class _Trial:
                 found[name] = None
             else:
                 try:
-                    found[name] = value_of(kind_of(known[name][0]), value if isinstance(value, str) else text_of(value))
+                    found[name] = value_of(
+                        kind_of(known[name][0]), str(value) if isinstance(value, (str, float)) else text_of(value)
+                    )
                 except ValueError as error:
                     self.problems.append(self._document.problem((*path, name), f"{error}, and not '{UNKNOWN_WORD}'"))
         return found

@@ -1,0 +1,67 @@
+"""`lessor policy`: its commands with their options and help; what they do is imported only when they run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lessor.cli.options import Actor, AsJson, ConfigPath
+from lessor.cli.session import Session
+
+policy_app = typer.Typer(
+    help="The rules of lessor.yaml: test them, explain a decision, replay the past.", no_args_is_help=True
+)
+
+
+@policy_app.command("test")
+def policy_test(
+    context: typer.Context,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Example requests with the decisions that are expected.")
+    ],
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run example requests through the rules; exit code 1 when a decision is not as expected."""
+    from lessor.cli.policies import test_policy
+
+    raise typer.Exit(test_policy(Session.of(context, "", config, as_json), file))
+
+
+@policy_app.command("explain")
+def policy_explain(
+    context: typer.Context,
+    what: Annotated[
+        list[str],
+        typer.Argument(metavar="ID|TEXT...", help="A lease, or a request such as: 2 x a100 80gb for 8h training"),
+    ],
+    actor: Actor = "",
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show which rule decided, the facts that the rules looked at, and why the others did not match.
+
+    A lease is explained from the facts on record; a request is priced and judged now, and nothing is sent.
+    """
+    from lessor.cli.explaining import explain_lease, explain_text, lease_id_of
+
+    session = Session.of(context, actor, config, as_json)
+    lease_id = lease_id_of(what)
+    if lease_id:
+        raise typer.Exit(explain_lease(session, lease_id))
+    session.run(lambda gateway, person: explain_text(session, gateway, person, what))
+
+
+@policy_app.command("replay")
+def policy_replay(
+    context: typer.Context,
+    policy: Annotated[Path, typer.Option("--policy", metavar="FILE", help="A lessor.yaml with the changed rules.")],
+    since: Annotated[str, typer.Option(help="Only requests since a date or so long ago: 2026-11-01, 30d.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Run changed rules over the requests on record and list what would have been different."""
+    from lessor.cli.policies import replay_policy
+
+    raise typer.Exit(replay_policy(Session.of(context, "", None, as_json), policy, since))
