@@ -287,6 +287,7 @@ class Notice(StrEnum):
     RESUME_FAILED = "resume-failed"
     TRANSFER_OFFERED = "transfer-offered"
     TRANSFERRED = "transferred"
+    TRANSFER_ENDED = "transfer-ended"
     SHARED = "shared"
     OWNER_LEFT = "owner-left"
 

@@ -47,8 +47,8 @@ _NOTICES = {
     "owner-left": Notice.OWNER_LEFT,
     "transfer-offered": Notice.TRANSFER_OFFERED,
     "transferred": Notice.TRANSFERRED,
-    "transfer-declined": Notice.TRANSFER_OFFERED,
-    "transfer-expired": Notice.TRANSFER_OFFERED,
+    "transfer-declined": Notice.TRANSFER_ENDED,
+    "transfer-expired": Notice.TRANSFER_ENDED,
     "shared": Notice.SHARED,
 }
 
@@ -70,4 +70,7 @@ def _notice(lease: Lease, event: Event) -> Notice | None:
     about_the_end = event.type == "extension-granted" or (event.type, event.data.get("of")) == ("asked", "extension")
     if about_the_end and lease.wish is not None:
         return Notice.EXTENSION_ASKED
+    if event.type in ("transfer-declined", "transfer-expired") and lease.transfer is not None:
+        # Its owner has left: there is nobody who waits to hear that, and the next are asked.
+        return None
     return _NOTICES.get(event.type)

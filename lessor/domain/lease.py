@@ -124,7 +124,7 @@ class Lease:
     when a warning that reached nobody, or a look for left-overs, is tried again. `owner_hours` is when the owner
     works, `schedule` when the lease is to run if that is not always; both are written out when it is assessed.
     `suspended_at` is when a suspended lease was seen stopped; `hold_over` that an extension was rejected for the end
-    that holds, so that asking again does not put it off.
+    that holds, so that asking again does not put it off. `offers` counts how often it was offered to a new owner.
     """
 
     id: str
@@ -169,6 +169,7 @@ class Lease:
     questions: tuple[Question, ...] = ()
     wish: Wish | None = None
     transfer: Transfer | None = None
+    offers: int = 0
     co_owners: tuple[CoOwner, ...] = ()
     former_owners: tuple[str, ...] = ()
     exemption: Exemption | None = None

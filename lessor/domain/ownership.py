@@ -44,7 +44,7 @@ def offer(lease: Lease, to: Person, team: str, by: str, now: datetime) -> Change
     expires = now + OFFER_STANDS
     offered = Transfer((f"person:{to.id}",), payer, by, now, expires)
     data = {"to": to.id, "team": payer, "expires": expires.isoformat()}
-    return changed(lease, Event("transfer-offered", now, by, data), transfer=offered)
+    return changed(lease, Event("transfer-offered", now, by, data), transfer=offered, offers=lease.offers + 1)
 
 
 def take(lease: Lease, person: Person, payer: Payer | None, now: datetime) -> Change:

@@ -41,7 +41,8 @@ def test_an_offer_moves_nothing_and_says_who_pays() -> None:
     change = ownership.offer(lease, STRANGER, "", REQUESTER.id, NOW)
     expires = NOW + OFFER_STANDS
     assert change.lease.transfer == Transfer(("person:U0STRANGER",), "vision", REQUESTER.id, NOW, expires)
-    assert replace(change.lease, transfer=None, revision=lease.revision) == lease
+    assert change.lease.offers == 1
+    assert replace(change.lease, transfer=None, offers=0, revision=lease.revision) == lease
     [event] = change.events
     assert (event.type, event.actor, event.data) == (
         "transfer-offered",

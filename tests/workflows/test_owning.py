@@ -103,6 +103,8 @@ async def test_a_declined_offer_and_one_that_nobody_answers_leave_the_lease_with
     assert (await world.act(handle, Verb.TAKE, MEMBER)).code == "no-offer"
     kinds = [e for e in world.events(handle) if e.startswith("transfer")]
     assert kinds == ["transfer-offered", "transfer-declined", "transfer-offered", "transfer-expired"]
+    told = [kind for kind in world.notifier.kinds(handle.id) if kind.startswith("transfer")]
+    assert told == ["transfer-offered", "transfer-ended"] * 2
 
 
 async def test_the_new_owner_gets_the_whole_sequence_of_warnings(world: World) -> None:
