@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from lessor.config.configuration import Config
 from lessor.config.model import PersonConfig
-from lessor.domain.people import Person
+from lessor.domain.people import Person, Presence
 from lessor.ports import Team
 
 
@@ -48,6 +48,10 @@ class ConfigDirectory:
     async def everybody(self) -> tuple[Person, ...]:
         return self.people
 
+    async def presences(self, ids: Collection[str]) -> dict[str, Presence]:
+        known = {one: await self.person(one) for one in ids}
+        return {one: presence(person) for one, person in known.items()}
+
     @property
     def people(self) -> tuple[Person, ...]:
         """Everybody, in the order of the file."""
@@ -56,6 +60,13 @@ class ConfigDirectory:
     def _resolved(self, refs: Iterable[str]) -> tuple[Person, ...]:
         ids = dict.fromkeys(self._config.person_id(ref) or "" for ref in refs)
         return tuple(self._people[one] for one in ids if one)
+
+
+def presence(person: Person | None) -> Presence:
+    """What the configuration alone says: somebody it does not know may have been taken out of it, or have left."""
+    if person is None:
+        return Presence.UNKNOWN
+    return Presence.HERE if person.active else Presence.GONE
 
 
 def _person(config: Config, person: PersonConfig) -> Person:
@@ -76,6 +87,7 @@ def _person(config: Config, person: PersonConfig) -> Person:
         groups=tuple(key for key, refs in organisation.groups.items() if _among(config, person.id, refs)),
         admin=_among(config, person.id, organisation.admins),
         active=person.active,
+        listed=person.active,
         budgets=tuple(key for key, team in organisation.teams.items() if _is(config, person.id, team.budget_owner)),
         delegate=config.person_id(person.delegate) or "",
     )
@@ -87,7 +99,6 @@ def _is(config: Config, person_id: str, ref: str) -> bool:
 
 def _alias(ref: str) -> str:
     """E-mail addresses in lower case, Slack ids as they are."""
-        listed=person.active,
     return ref.casefold() if "@" in ref else ref
 
 
