@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from jinja2 import TemplateError
+
 from lessor.domain.people import Person
+from lessor.notify.failures import UndeliverableError
 from lessor.rendering import Renderer, Safe
 
 SUBJECT_MOST = 150
@@ -64,7 +67,16 @@ class LetterWriter:
         self._html = Renderer("mail", escape=lambda text: html.escape(seen(text)), override=override)
 
     def write(self, letter: Letter, reader: Reader) -> Written:
-        """The letter as `reader` should read it, times in their zone. Errors in a template are Jinja's own."""
+        """The letter as `reader` should read it, times in their zone.
+
+        Raises `UndeliverableError` for a template that is missing or broken: the other channels go on.
+        """
+        try:
+            return self._written(letter, reader)
+        except (TemplateError, TypeError, ValueError, LookupError, AttributeError) as error:
+            raise UndeliverableError(f"template mail/{letter.template}.j2 cannot be used: {error}") from error
+
+    def _written(self, letter: Letter, reader: Reader) -> Written:
         names = letter.names
 
         def named(someone: str) -> str:

@@ -13,7 +13,7 @@ from bot.facts import facts
 from lessor.contracts import Notice
 from lessor.domain.lease import Lease, Refusal, State
 from lessor.domain.people import Person
-from lessor.notify import Letter, LetterWriter, Reader
+from lessor.notify import Letter, LetterWriter, Reader, UndeliverableError
 from lessor.notify.letters import PART_MOST, SUBJECT_MOST, Written
 from tests.builders import ADMIN, ASKED, ENDS, READY, a_lease, a_request
 
@@ -150,6 +150,20 @@ def test_an_organisation_words_it_otherwise(tmp_path: Path) -> None:
     mail = LetterWriter("Example", tmp_path).write(a_letter(a_lease(), Notice.READY), Reader(OWNER, owns=True))
     assert mail.subject == "Ready to go"
     assert mail.text == "Go, The Requester\n\n-- \nExample says so.\n"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["{% block subject %}x{% endblock %}", "{% block subject %}{{ nothing.such }}{% endblock %}", "{% block", None],
+)
+def test_a_template_that_cannot_be_used_is_named_and_stops_no_other_channel(tmp_path: Path, broken: str | None) -> None:
+    (tmp_path / "mail").mkdir()
+    name = "ready" if broken else "nowhere"
+    if broken:
+        (tmp_path / "mail" / "ready.j2").write_text(broken)
+    letter = replace(a_letter(a_lease(), Notice.READY), template=name)
+    with pytest.raises(UndeliverableError, match=rf"^template mail/{name}\.j2 cannot be used: "):
+        LetterWriter("Example", tmp_path).write(letter, Reader(OWNER))
 
 
 def test_administrators_are_paged_in_words() -> None:
