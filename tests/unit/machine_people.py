@@ -9,11 +9,10 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from lessor.domain import changes, extension, life, questions, suspension, transitions
+from lessor.domain import changes, life, questions, transitions
 from lessor.domain.lease import IN_USE, NOTHING_YET, State
 from lessor.domain.pending import Changes
 from lessor.domain.people import Person
-from tests.builders import a_step
 from tests.unit.machine_laws import Laws
 from tests.unit.machine_world import (
     SELVES,
@@ -83,46 +82,6 @@ class People(Laws):
     def withdraw(self, person: Person, really: bool) -> None:
         if really and self.perform(transitions.withdraw, person.id):
             assert person.id in SELVES
-
-    @in_states(*IN_USE)
-    @rule(person=people, length=lengths, quorum=st.integers(1, 2))
-    def wish(self, person: Person, length: timedelta, quorum: int) -> None:
-        if self.steward(person):
-            until, steps = (self.lease.ends_at or self.now) + length, (a_step(quorum=quorum),)
-            if self.perform(extension.ask, until, person, "", steps, ()) and not self.lease.hold_over:
-                self.told = []
-
-    @precondition(lambda self: self.lease.wish is not None)
-    @rule(person=people)
-    def grant(self, person: Person) -> None:
-        wish = self.lease.wish
-        if self.perform(extension.grant, person):
-            assert not (person.all_ids & (SELVES | {wish.by, *wish.ids}))
-            assert person.active
-            if self.lease.wish is None:
-                self.told = []
-
-    @precondition(lambda self: self.lease.wish is not None)
-    @rule(person=people, really=rarely)
-    def reject(self, person: Person, really: bool) -> None:
-        wish, held = self.lease.wish, self.lease.runs_until
-        if really and self.perform(extension.reject, person, "no"):
-            assert not (person.all_ids & (SELVES | {wish.by, *wish.ids}))
-            if self.now < held:
-                self.told = []
-
-    @in_states(*IN_USE)
-    @rule(person=people, length=lengths, really=rarely)
-    def shorten(self, person: Person, length: timedelta, really: bool) -> None:
-        if really and self.steward(person) and self.perform(extension.shorten, self.now + length, person.id, ""):
-            self.told = []
-
-    @in_states(*IN_USE)
-    @rule(person=people, length=st.none() | lengths)
-    def exempt(self, person: Person, length: timedelta | None) -> None:
-        until = None if length is None else self.now + length
-        if self.steward(person) and self.perform(suspension.exempt, until, person.id, "a long run"):
-            self.announced = None
 
     @in_states(*IN_USE, State.STOPPED)
     @rule(person=people, length=lengths)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from lessor.domain import extension, life, suspension, transitions
+from lessor.domain import life, suspension, transitions
 from lessor.domain.deadlines import Due, next_deadline
 from lessor.domain.lease import IN_USE, State
 from lessor.domain.policy import Outcome
@@ -35,9 +35,9 @@ from tests.builders import (
     a_volume,
     an_instance,
 )
-from tests.unit.machine_people import People, in_states, rarely
+from tests.unit.machine_people import in_states, rarely
+from tests.unit.machine_time import Timed
 from tests.unit.machine_world import (
-    HOUR,
     MINUTE,
     SECOND_LEAD,
     STARTS,
@@ -51,7 +51,7 @@ from tests.unit.machine_world import (
 )
 
 
-class LeaseMachine(People):
+class LeaseMachine(Timed):
     """Every command may be tried at any time by anybody; what the domain refuses must change nothing."""
 
     @initialize(
@@ -133,6 +133,8 @@ class LeaseMachine(People):
                 return
             if self.lease.state in TIMED - {State.AWAITING_APPROVAL}:
                 self.time_passes_to_the_deadline()
+            if self.lease.wish and not turn:
+                self.grant(MANAGER)
             usual: dict[State, Callable[[], object]] = {
                 State.REQUESTED: lambda: self.assess(Outcome.REQUIRE),
                 State.AWAITING_APPROVAL: lambda: [self.approve(p) for p in (MANAGER, SECOND_LEAD, FINANCE)],
@@ -241,59 +243,6 @@ class LeaseMachine(People):
             self.told = []
         else:
             self.perform(life.restore_failed, "no capacity")
-
-    @in_states(*IN_USE)
-    @rule(delivered=st.booleans(), before=st.sampled_from([timedelta(), 5 * MINUTE, HOUR]))
-    def warn(self, delivered: bool, before: timedelta) -> None:
-        if delivered:
-            if self.perform(life.warned, before, "slack:dm"):
-                self.told.append(self.now)
-        else:
-            self.perform(life.warning_undelivered, "slack is down", self.now + MINUTE)
-
-    @in_states(*IN_USE)
-    @rule()
-    def end(self) -> None:
-        self.perform(life.end)
-
-    @in_states(*IN_USE)
-    @rule(moved=st.booleans())
-    def wish_decided_or_over(self, moved: bool) -> None:
-        held = self.lease.runs_until
-        if self.perform(extension.lapse) and held and self.now < held:
-            self.told = []
-        elif moved and self.lease.wish:
-            self.perform(extension.staffed, self.lease.wish.steps)
-
-    @in_states(State.ACTIVE)
-    @rule(delivered=st.booleans())
-    def announce(self, delivered: bool) -> None:
-        if delivered and self.perform(suspension.announced, "slack:dm"):
-            self.announced = self.now
-
-    @in_states(*IN_USE)
-    @rule(works=st.booleans(), ago=st.sampled_from([timedelta(), MINUTE, -MINUTE]))
-    def suspend(self, works: bool, ago: timedelta) -> None:
-        if self.lease.state is State.ACTIVE:
-            self.perform(suspension.suspend)
-        elif works and suspension.stopping(self.lease):
-            self.world.turn(Kind.INSTANCE, Condition.STOPPED)
-            self.perform(suspension.suspended, self.now - ago)
-        else:
-            self.perform(suspension.suspend_failed, "denied")
-
-    @in_states(State.SUSPENDED)
-    @rule(works=st.booleans(), gone=rarely)
-    def start_again(self, works: bool, gone: bool) -> None:
-        if gone:
-            self.world.turn(Kind.INSTANCE, Condition.GONE)
-            self.perform(life.observed, self.world.seen(self.now), "it could not be started again", self.now)
-        elif works:
-            self.world.turn(Kind.INSTANCE, Condition.RUNNING)
-            self.perform(suspension.started_again, self.now)
-            self.announced = None
-        else:
-            self.perform(suspension.resume_failed, "no capacity")
 
     @precondition(lambda self: self.lease.state is State.ENDING)
     @rule(works=st.booleans(), ago=st.sampled_from([timedelta(), MINUTE, -MINUTE]))
