@@ -34,7 +34,7 @@ from lessor.ports import LedgerUnavailableError
 from lessor.reload import LiveConfig, keep_current
 from lessor.rendering import slack_renderer
 from lessor.settings import Settings, SettingsError, read_settings
-from lessor.wiring import Parts, build_gateway, connect_temporal, open_parts, utc_now
+from lessor.wiring import Parts, build_gateway, connect_temporal, judge, open_parts, utc_now
 
 START_AGAIN_SECONDS = 15.0
 """How often requests are started that were kept while Temporal could not be reached."""
@@ -112,7 +112,7 @@ async def _desk(
     settings: Settings, parts: Parts, slack: SlackClient, installation: Installation, workshop: Workshop
 ) -> Desk:
     parts = parts.overlay(slack_directory(parts.configured, slack, lambda: parts.config))
-    gateway = build_gateway(parts, await connect_temporal())
+    gateway = build_gateway(parts, await connect_temporal(), judge(parts.live))
     wording = slack_renderer(settings.lessor_templates)
     background = Background(workshop.loop)
     return Desk(gateway, slack, wording, slack_settings(parts.config), utc_now, background, home=installation.home)

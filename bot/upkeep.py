@@ -62,7 +62,7 @@ class Upkeep:
         if lives and _may_see(lease, recipient):
             message = self._notices.message(lease, kind, timedelta(), now, recipient)
             await self._postman.redraw(ref, message, lease.requested_at)
-        elif kind in (*_LIVING, *_EPISODES) or (kind is Notice.WARNING and not still_warns(lease, name)):
+        elif _over(lease, kind, name):
             await self._postman.settle(ref, self._notices.settled(lease, kind, now, recipient))
         elif kind in (Notice.COUNTERED, Notice.QUESTION):
             await self._answerable(lease, ref, name, kind, now, recipient)
@@ -79,6 +79,15 @@ class Upkeep:
         stands = lease.counter is not None and name.endswith(f"-{stamp(lease.counter.at)}")
         if kind is Notice.COUNTERED and not (stands and lease.state is State.AWAITING_APPROVAL):
             await self._postman.settle(ref, self._notices.settled(lease, kind, now, recipient))
+
+
+def _over(lease: Lease, kind: Notice, name: str) -> bool:
+    """Whether the message speaks of something that does not hold any more."""
+    if kind is Notice.WARNING:
+        return not still_warns(lease, name)
+    if kind is Notice.ESCALATED:
+        return lease.state is not State.AWAITING_APPROVAL
+    return kind in (*_LIVING, *_EPISODES)
 
 
 def _may_see(lease: Lease, recipient: Recipient) -> bool:

@@ -11,7 +11,9 @@ import structlog
 
 from lessor import approvers, contracts
 from lessor.accounting import Accounting, Usage
+from lessor.advising import Advice, Advising
 from lessor.attendance import Attendance
+from lessor.casework import Casework
 from lessor.contracts import Act, Answer, PeopleReport, SweepOutcome
 from lessor.domain.absence import Absence
 from lessor.domain.budget import BudgetRoom
@@ -71,7 +73,8 @@ class Gateway:
         person = await self._known(person_id)
         teams = tuple(team for key in person.teams if (team := self._directory.team(key)))
         models = await asyncio.to_thread(self._offering.models)
-        return Choices(person, teams, self._offering.places, models, self._offering.limits(person))
+        limits, projects = self._offering.limits(person), self._offering.plan().projects
+        return Choices(person, teams, self._offering.places, models, limits, projects)
 
     async def quote(self, need: Need, place: Place, market: Market) -> Quote:
         """The price now. Raises `Refused` ("no-offer" with what is offered, or "place-unreachable")."""
@@ -184,6 +187,17 @@ class Gateway:
     async def around(self, lease: Lease, now: datetime) -> tuple[tuple[Headroom, ...], tuple[BudgetRoom, ...]]:
         """The ceilings that a lease counts against, with what all others have of them, for cards."""
         return await self._accounting.around(lease, now)
+
+    async def advice(self, request: Request, quote: Quote | None) -> Advice | None:
+        """What policy and ceilings would say of a request that is not sent yet; `None` where the policy is not at hand.
+
+        Raises `Refused` ("unknown-person").
+        """
+        if self._offering.judge is None:
+            return None
+        advising = Advising(self._offering.judge, Casework(self._ledger, self._offering.plan), self._clock)
+        person = await self._known(request.requester)
+        return await asyncio.to_thread(advising.advice, self._completed(request), quote, person)
 
     async def team_usage(self, team: str) -> Usage:
         """What a team holds now and takes of this month, with its ceilings. Raises `Refused` ("no-team")."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lessor.accounting import Plan
+from lessor.domain.case import Judge
 from lessor.domain.people import Person
 from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Limits, Market
@@ -43,6 +44,7 @@ class Choices:
     places: tuple[PlaceChoice, ...]
     models: tuple[ModelChoice, ...]
     limits: Limits
+    projects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,13 @@ class Submitted:
 
 @dataclass(frozen=True)
 class Offering:
-    """What the organisation offers, from its configuration; `limits` are a person's, `plan` everybody's ceilings."""
+    """What the organisation offers, from its configuration; `limits` are a person's, `plan` everybody's ceilings.
+
+    Without `judge` nobody is told beforehand what the policy would say.
+    """
 
     places: tuple[PlaceChoice, ...]
     models: Callable[[], tuple[ModelChoice, ...]]
     limits: Callable[[Person], Limits]
     plan: Plan = QuotaPlan
+    judge: Judge | None = None

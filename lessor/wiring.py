@@ -92,14 +92,15 @@ def judge(live: LiveConfig) -> Judge:
     return lambda case: policy().judge(case)
 
 
-def build_gateway(parts: Parts, client: Client) -> Gateway:
-    """The use cases over these parts and this Temporal."""
+def build_gateway(parts: Parts, client: Client, judging: Judge | None = None) -> Gateway:
+    """The use cases over these parts and this Temporal; with `judging` they say beforehand what the policy would."""
     live = parts.live
     offering = Offering(
         tuple(_place_choice(place) for place in live.config.places),
         lambda: _models(parts.catalogue),
         lambda person: live.config.limits(person=person),
         lambda: live.config.quota_plan,
+        judging,
     )
     engine = TemporalEngine(client, live.derived(Config.terms))
     return Gateway(engine, parts.ledger, parts.directory, parts.providers, offering, utc_now)

@@ -115,6 +115,12 @@ class QuotaPlan:
     thresholds: tuple[int, ...] = (50, 80, 100)
     people: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """The projects that have a ceiling of their own."""
+        scopes = (one.scope.partition(":") for one in self.ceilings)
+        return tuple(dict.fromkeys(key for kind, _, key in scopes if kind == "project" and key not in ("", EVERY)))
+
     def account(self, team: str, project: str, person: str) -> Account:
         """Whom a lease of these counts for; `person` is any of the person's ids."""
         return Account(team, project, self.people.get(person.casefold(), person))
