@@ -113,7 +113,9 @@ def _cohort(config: Config, name: str, cohort: CohortConfig) -> Found:
     plan = quota_plan(config)
     for index, team in enumerate(cohort.teams):
         here = (*path, "teams", index)
-        yield from _team(config, team, here)
+        if team not in config.organisation.teams:
+            yield from _team(config, team, here)
+            continue
         other = next((o for o, one in config.organisation.cohorts.items() if o != name and team in one.teams), None)
         if other is not None or team in cohort.teams[:index]:
             yield here, f"'{team}' is in {f'cohort {other}' if other else 'it twice'}; a team lends in one cohort only"

@@ -31,7 +31,11 @@ _CONCERNED = _ALL.where(
 _OF_LEASE = select(*(RESERVATIONS.c[name] for name in _NAMES)).where(RESERVATIONS.c.lease_id == bindparam("lease"))
 _RELEASE = delete(RESERVATIONS).where(RESERVATIONS.c.lease_id == bindparam("lease"))
 _STATE = select(LEASES.c.state).where(LEASES.c.id == bindparam("lease"))
-_NOTED = select(ALERTS).where(ALERTS.c.lease_id == bindparam("lease"), ALERTS.c.revision == bindparam("rev"))
+_NOTED = (
+    select(ALERTS)
+    .where(ALERTS.c.lease_id == bindparam("lease"), ALERTS.c.revision == bindparam("rev"))
+    .order_by(*ALERTS.primary_key.columns)
+)
 _LOCK = text(
     "INSERT INTO quota_scopes (scope) SELECT s FROM unnest(CAST(:scopes AS text[])) WITH ORDINALITY AS t(s, n) "
     "ORDER BY n ON CONFLICT (scope) DO UPDATE SET scope = excluded.scope"

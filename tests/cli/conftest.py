@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lessor.absences import AbsenceAware
+from lessor.accounting import Usage
 from lessor.attendance import Attendance
 from lessor.cli.app import app
 from lessor.cli.session import Session
@@ -52,6 +53,7 @@ class FakeGateway:
     absences: FakeAbsences = field(default_factory=FakeAbsences)
     people: PeopleReport = field(default_factory=PeopleReport)
     places: SweepOutcome = field(default_factory=SweepOutcome)
+    usages: dict[str, Usage] = field(default_factory=dict)
 
     async def person(self, any_id: str) -> Person | None:
         self._fail()
@@ -106,6 +108,12 @@ class FakeGateway:
     async def look(self, person_id: str, *, people: bool = False) -> SweepOutcome | PeopleReport:
         self._fail()
         return self.people if people else self.places
+
+    async def team_usage(self, team: str) -> Usage:
+        return self.usages[f"team:{team}"]
+
+    async def person_usage(self, person: Person) -> Usage:
+        return self.usages[f"person:{person.id}"]
 
     def _known(self) -> AbsenceAware:
         return AbsenceAware(ConfigDirectory(self.config), self.absences, lambda: NOW)

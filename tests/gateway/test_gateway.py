@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,17 +15,17 @@ from lessor.domain import lookalike
 from lessor.domain.errors import Invalid, Refused
 from lessor.domain.identity import lease_id
 from lessor.domain.lease import Event, State
-from lessor.domain.quota import QuotaPlan, Reservation
+from lessor.domain.quota import Ceiling, Kind, QuotaPlan, Reservation
 from lessor.engine import TakenError, UnreachableError
 from lessor.gateway import Gateway, Offering, PlaceChoice, Submitted
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import PermanentError, RetryableError, Submission, Team
-from tests.builders import ASKED, MANAGER, PEOPLE, REQUESTER, a_lease, a_quota, a_request, some_limits
+from tests.builders import ASKED, MANAGER, PEOPLE, REQUESTER, a_lease, a_quota, a_quote, a_request, some_limits, usd
 from tests.fakes import FakeCloud, FakeDirectory
 
 AN_EVENT = (Event("recorded", ASKED, "lessor", {}),)
 TEAM = Team("ml", lead=MANAGER.id, cost_center="4711")
-PLAN = QuotaPlan((a_quota("ml", 8),))
+PLAN = QuotaPlan((a_quota("ml", 8), Ceiling("team:ml", Decimal(1000), Kind.MONEY)))
 
 
 @dataclass
@@ -64,7 +65,8 @@ class Desk:
 def desk() -> Iterator[Desk]:
     ledger, engine, cloud = open_ledger("sqlite://"), FakeEngine(), FakeCloud(lambda: ASKED)
     place = a_request().place
-    offering = Offering((PlaceChoice(place.name, place.name, place.provider),), tuple, lambda person: some_limits(), lambda: PLAN)
+    places = (PlaceChoice(place.name, place.name, place.provider),)
+    offering = Offering(places, tuple, lambda person: some_limits(), lambda: PLAN)
     directory = FakeDirectory(PEOPLE, (TEAM,))
     gateway = Gateway(engine, ledger, directory, {place.provider: cloud}, offering, lambda: ASKED)
     yield Desk(gateway, engine, ledger, cloud)
@@ -207,6 +209,20 @@ async def test_headroom_is_what_the_ledger_holds(desk: Desk) -> None:
     desk.ledger.reserve(Reservation("gpu-00000001", "ml", "A100-80GB", 5), PLAN.ceilings)
     [room] = await desk.gateway.headroom("ml", "A100-80GB")
     assert (room.quota.gpus, room.used, room.free) == (8, 5, 3)
+
+
+async def test_a_form_shows_what_a_request_would_leave_of_budgets_and_a_team_what_it_uses(desk: Desk) -> None:
+    request, quote = a_request(), a_quote(usd("10"))
+    [room] = await desk.gateway.budget_rooms(request, quote)
+    assert (room.asked, room.left) == (80, 920)
+    [unknown] = await desk.gateway.budget_rooms(request, None)
+    assert (unknown.asked, unknown.left) == (None, None)
+    desk.ledger.reserve(Reservation("gpu-00000001", "ml", "A100-80GB", 5, "", REQUESTER.id), ())
+    usage = await desk.gateway.team_usage("ml")
+    assert (usage.gpus, [r.used for r in usage.rooms], [b.left for b in usage.budgets]) == (5, [5], [1000])
+    assert (await desk.gateway.person_usage(REQUESTER)).gpus == 5
+    with pytest.raises(Refused, match="there is no team 'nobody'; see yours with `lessor quota`"):
+        await desk.gateway.team_usage("nobody")
 
 
 async def test_a_lease_that_does_not_exist_is_refused_with_a_way_on(desk: Desk) -> None:
