@@ -65,7 +65,16 @@ def _steps(kind: str, steps: tuple[Step, ...]) -> Iterator[tuple[str, str]]:
             told.append(f"escalated to {_text(step.escalated, 80)}: {why}")
         if step.reminders:
             told.append(f"reminded {step.reminders} times")
+        told += _clock(step)
         yield f"{kind} {_text(step.name, 40)}", "; ".join(told)
+
+
+def _clock(step: Step) -> list[str]:
+    """Since when a step waits, and what comes next while nobody decides."""
+    if step.done or step.asked_at is None:
+        return []
+    coming = {"reminds": step.remind_at, "asks the next level": step.escalate_at, "lapses": step.lapses_at}
+    return [f"asked at {_time(step.asked_at)}", *(f"{what} at {_time(at)}" for what, at in coming.items() if at)]
 
 
 def _vote(vote: Vote) -> str:

@@ -29,8 +29,8 @@ class Vote:
 class Step:
     """A required approval and the votes it has. `escalated` names what it was opened to besides those first asked.
 
-    The instants are set when the step is asked: they count the working time of those who can decide. `reminders` and
-    `escalations` are how many there were.
+    The instants are set when the step is asked: they count the working time of those who can decide. `reminders` is how
+    many there were, `escalations` how many because nobody decided in time.
     """
 
     name: str

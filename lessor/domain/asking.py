@@ -98,7 +98,7 @@ def _restaffed(step: Step, found: Step, terms: Terms, now: datetime) -> Step:
         quorum=found.quorum,
         escalated=found.escalated,
         hours=found.hours,
-        escalations=step.escalations + opened,
+        escalations=step.escalations + (opened and late),
     )
     if step.asked_at is None:
         return _started(step, terms, now)

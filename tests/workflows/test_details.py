@@ -41,7 +41,9 @@ def test_a_step_that_only_the_requester_could_decide_says_why_others_do() -> Non
     step = Step("manager", ("lead:ml", "admins"), escalated="admins")
     shown = rows(a_lease(State.AWAITING_APPROVAL, steps=(step,)))
     assert shown["step manager"] == (
-        "0 of 1: nobody yet; may decide: lead:ml, admins; escalated to admins: nobody else could decide"
+        "0 of 1: nobody yet; may decide: lead:ml, admins; escalated to admins: nobody else could decide; "
+        "asked at 2026-11-27 09:00:00 UTC; reminds at 2026-11-27 09:15:00 UTC; "
+        "asks the next level at 2026-11-27 13:00:00 UTC; lapses at 2026-11-28 09:00:00 UTC"
     )
 
 
