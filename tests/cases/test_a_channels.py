@@ -9,6 +9,7 @@ import pytest
 
 from bot.settings import SlackSettings
 from bot.slack_client import SlackClient
+from lessor.contracts import Notice
 from lessor.domain.lease import State
 from lessor.sandbox.slack import ManualClock, RunningSandbox, buttons, running_slack_sandbox, visible_text
 from tests.bot.fixtures import slack, world
@@ -45,7 +46,7 @@ async def test_A23_an_unusable_channel_is_tried_once_and_the_request_stays_decid
         assert f"`{channel}`: {error}" in told
         assert remedy in told
         fallback = await admin.wait_for_message("GPU request", "gpu-admins")
-        assert buttons(fallback) == ["Approve", "Deny", "Details"]
+        assert buttons(fallback) == ["Approve", "Approve with changes", "Deny", "Ask", "Details"]
         await manager.click(await manager.wait_for_message("GPU request"), "approve")
         await world.settled()
         assert world.engine.leases[lease.id].state is State.APPROVED
@@ -107,4 +108,19 @@ async def test_A31_a_card_that_was_deleted_is_posted_anew_once(world: World) -> 
     tried = [call for call in await world.slack.calls("chat.update") if call["args"]["ts"] == old.ts]
     assert [call["outcome"] for call in tried] == ["message_not_found"]
     assert world.engine.leases[lease.id].state is State.APPROVED
+    assert world.engine.problems == []
+
+
+async def test_A31_a_reminder_whose_card_was_deleted_stands_under_the_new_card(world: World) -> None:
+    """A reply to a message that is gone would land in the channel, where it belongs to nothing."""
+    lease = await world.ask()
+    store = world.slack.core.store
+    (old,) = store.posts[APPROVALS]
+    store.remove(old)
+    world.engine.tell(lease.id, Notice.REMINDER)
+    await world.settled()
+    new, reminder = store.posts[APPROVALS]
+    assert (new.thread_ts, reminder.thread_ts) == ("", new.ts)
+    assert buttons({"blocks": new.blocks})[0] == "Approve"
+    assert "*Reminder:*" in visible_text({"blocks": reminder.blocks})
     assert world.engine.problems == []

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lessor.contracts import Notice
 from lessor.domain import transitions
 from lessor.domain.lease import State
 from lessor.sandbox.slack import RunningSandbox, Workspace, buttons, running_slack_sandbox, visible_text
@@ -125,6 +126,18 @@ async def test_A30_expiry_itself_redraws_every_card(world: World) -> None:
         assert buttons(await person.wait_for_message("*Expired:*")) == []
     card = await world.slack.person("manager").wait_for_message("*Expired:*", "gpu-approvals")
     assert buttons(card) == []
+
+
+async def test_A30_what_was_told_of_an_escalation_has_no_buttons_after_expiry(world: World) -> None:
+    lease = await world.ask()
+    world.engine.tell(lease.id, Notice.ESCALATED)
+    await world.settled()
+    requester = world.slack.person("requester")
+    assert "Withdraw" in buttons(await requester.wait_for_message("*Asked further:*"))
+    await world.move(lease, transitions.lapse, world.clock() + timedelta(hours=25))
+    told = await requester.dms()
+    assert [one for one in told if buttons(one) and "Request" not in buttons(one)[0]] == []
+    assert not [one for one in told if "*Asked further:*" in visible_text(one)]
 
 
 @pytest.mark.parametrize(
