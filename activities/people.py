@@ -10,17 +10,16 @@ from temporalio import activity
 
 from activities.batches import each, trouble
 from activities.beating import beating
-from activities.errors import as_application_errors
-from lessor.contracts import OwnerLeft, PeopleReport
+from lessor.contracts import OwnerLeft, PayerInput, PeopleReport
 from lessor.domain import offboarding
 from lessor.domain.approval import Step
-from lessor.domain.errors import Refused
 from lessor.domain.lease import OPEN, Lease
 from lessor.domain.offboarding import Circles
 from lessor.domain.ownership import LESSOR, MOVABLE
 from lessor.domain.pending import Payer
-from lessor.domain.people import Person, Presence
+from lessor.domain.people import Person, Presence, Team
 from lessor.ports import Directory, DirectoryUnavailableError, LeaseQuery, LeaseRuns, Ledger
+from lessor.when.calendar import Calendar
 
 PAGE = 200
 NAMED = 200
@@ -30,20 +29,26 @@ NAMED = 200
 class PeopleActivities:
     """Holds the directory, the ledger and the workflows of leases."""
 
-    def __init__(self, directory: Directory, ledger: Ledger, runs: LeaseRuns, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        ledger: Ledger,
+        runs: LeaseRuns,
+        clock: Callable[[], datetime],
+        calendar: Calendar | None = None,
+    ) -> None:
         self._directory = directory
         self._ledger = ledger
         self._runs = runs
         self._clock = clock
+        self._calendar = calendar or Calendar()
 
     @activity.defn
-    async def payer(self, team: str) -> Payer:
-        """What is copied from a team into a lease that comes to it. Raises `Refused` ("unknown-team")."""
-        with as_application_errors():
-            found = self._directory.team(team)
-            if found is None:
-                raise Refused("unknown-team", f"there is no team {team} any more; nothing was moved")
-            return Payer(found.key, found.cost_center, found.lead)
+    async def payer(self, wanted: PayerInput) -> Payer:
+        """What is copied into a lease that comes to another owner or team; of a team that is no more, its key."""
+        found = self._directory.team(wanted.team) or Team(wanted.team)
+        awake = self._calendar.awake(wanted.tz, self._clock(), wanted.life)
+        return Payer(found.key, found.cost_center, found.lead, awake)
 
     @activity.defn
     async def sweep_people(self) -> PeopleReport:

@@ -408,6 +408,15 @@ class SweepOutcome:
 
 
 @dataclass(frozen=True)
+class PayerInput:
+    """What a lease takes over that comes to `team` and to an owner in the zone `tz`, for a life of so long."""
+
+    team: str
+    tz: str
+    life: timedelta
+
+
+@dataclass(frozen=True)
 class OwnerLeft:
     """The account of a lease's owner does not work any more: whom to offer it to, one circle after the other.
 

@@ -152,7 +152,7 @@ def _activities(
         ProvisioningActivities(parts.providers, parts.ledger, utc_now),
         MessageActivities(notifier, parts.ledger, utc_now),
         SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now),
-        PeopleActivities(directory, parts.ledger, TemporalRuns(client), utc_now),
+        PeopleActivities(directory, parts.ledger, TemporalRuns(client), utc_now, calendar),
     )
     return activities, notifier
 

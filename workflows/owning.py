@@ -21,6 +21,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows.acts import told_from
     from workflows.book import Book
 
+HOLDING = frozenset(ownership.MOVABLE) - {State.STOPPED}
+"""States in which a lease that changes hands holds quota."""
+
 VERBS = frozenset({Verb.TRANSFER, Verb.TAKE, Verb.SHARE, Verb.UNSHARE})
 
 
@@ -73,20 +76,28 @@ async def _take(book: Book, act: Act, person: Person) -> Change:
     lease = book.lease
     effect(lease, act, person, None, None, workflow.now())
     team = lease.transfer.team if lease.transfer else lease.request.team
+    payer = await people_calls.payer(lease, team, person)
     try:
-        payer = await people_calls.payer(team) if team != lease.request.team else None
-        moved = effect(lease, act, person, None, payer, workflow.now()).lease
-        await _reserve(moved)
+        await _reserve(effect(lease, act, person, None, payer, workflow.now()).lease)
     except FailureError as error:
         raise Refused("quota", f"{calls.reason(error)} Nothing was moved") from error
+    if book.lease.state not in HOLDING:
+        await calls.give_back(book.lease)
     try:
         return effect(book.lease, act, person, None, payer, workflow.now())
     except Refused:
-        await _reserve(book.lease)
+        await _move_back(book.lease)
         raise
 
 
 async def _reserve(lease: Lease) -> None:
     """A stopped lease holds nothing, and takes quota again when it is restored."""
-    if lease.state not in (State.STOPPED, State.ENDING, State.DELETING, State.BLOCKED) and not lease.final:
+    if lease.state in HOLDING:
         await calls.reserve(lease)
+
+
+async def _move_back(lease: Lease) -> None:
+    try:
+        await _reserve(lease)
+    except FailureError as error:
+        workflow.logger.error("the quota of %s could not be moved back: %s", lease.id, calls.reason(error))

@@ -10,18 +10,19 @@ with workflow.unsafe.imports_passed_through():
     from activities.people import PeopleActivities
     from activities.provisioning import ProvisioningActivities
     from lessor import retries
-    from lessor.contracts import LeaseRef, PeopleReport
+    from lessor.contracts import LeaseRef, PayerInput, PeopleReport
     from lessor.domain.lease import Lease
     from lessor.domain.pending import Payer
+    from lessor.domain.people import Person
 
 LOOK_LIMIT = timedelta(minutes=30)
 
 
-async def payer(team: str) -> Payer:
-    """What is copied from the team that pays from now on."""
+async def payer(lease: Lease, team: str, owner: Person) -> Payer:
+    """What the lease takes over when it comes to this team and owner."""
     return await workflow.execute_local_activity_method(
         PeopleActivities.payer,
-        team,
+        PayerInput(team, owner.tz, lease.terms.max_total),
         start_to_close_timeout=calls.LEDGER_TIMEOUT,
         retry_policy=retries.RETRY_FAST,
         summary=f"who pays: team {team}"[:100],

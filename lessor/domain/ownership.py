@@ -50,9 +50,10 @@ def offer(lease: Lease, to: Person, team: str, by: str, now: datetime) -> Change
 def take(lease: Lease, person: Person, payer: Payer | None, now: datetime) -> Change:
     """`person` becomes the owner: with the whole sequence of warnings, whatever its former owner was told.
 
-    `payer` is the team that pays from now on, where that is another one. What the new owner approved in an extension
-    that still waits does not count any more (law 6). Raises `Refused`: wrong-state, no-offer, not-offered, inactive,
-    not-in-team.
+    `payer` is what it takes over; within the team, who pays and whom to ask stay as they were copied (case F02). What
+    the new owner approved in an extension that still waits does not count any more (law 6).
+
+    Raises `Refused`: wrong-state, no-offer, not-offered, inactive, not-in-team, offer-expired.
     """
     found = offered(lease, person, now)
     require_state(lease, *MOVABLE)
@@ -67,8 +68,8 @@ def take(lease: Lease, person: Person, payer: Payer | None, now: datetime) -> Ch
         Event("transferred", now, person.id, before),
         owner=person.id,
         owner_ids=tuple(sorted(person.all_ids)),
-        owner_hours=person.hours,
-        request=lease.request if payer is None else _charged(lease, payer),
+        owner_hours=payer.awake if payer else None,
+        request=_charged(lease, payer) if payer else lease.request,
         former_owners=(*lease.former_owners, lease.owner),
         co_owners=tuple(one for one in lease.co_owners if _stays(one, mine, found.team)),
         wish=void_votes(lease.wish, mine),
@@ -185,6 +186,8 @@ def _payer(lease: Lease, to: Person, team: str) -> str:
 
 
 def _charged(lease: Lease, payer: Payer) -> Request:
+    if payer.team == lease.request.team:
+        return lease.request
     return replace(lease.request, team=payer.team, cost_center=payer.cost_center, lead=payer.lead)
 
 

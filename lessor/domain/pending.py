@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from lessor.domain.approval import Step
 from lessor.domain.policy import Reason
 from lessor.domain.request import Market
+from lessor.domain.worktime import Hours
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,14 @@ class CoOwner:
 
 @dataclass(frozen=True)
 class Payer:
-    """A team as it stands when a lease comes to it: what is copied into the lease, as when it was requested."""
+    """What a lease that changes hands takes over, as when it was requested: of the team that pays from then on, and
+    when its new owner is awake.
+    """
 
     team: str
     cost_center: str = ""
     lead: str = ""
+    awake: Hours | None = None
 
 
 @dataclass(frozen=True)
