@@ -12,6 +12,7 @@ from lessor.config.model import LeaseConfig, PlaceConfig
 from lessor.config.notifications import check_notifications
 from lessor.config.problems import KeyPath
 from lessor.config.rules import StepConfig
+from lessor.config.securing import check_security, check_suggestions
 from lessor.config.wording import nearest
 from lessor.domain import offboarding
 from lessor.domain.request import spell
@@ -34,6 +35,8 @@ def check(config: Config) -> Found:
     yield from _sweep(config.lease)
     yield from _places(config)
     yield from _policy(config)
+    yield from check_suggestions(config)
+    yield from check_security(config)
     yield from check_notifications(config.notifications)
 
 
@@ -128,7 +131,7 @@ def _schedules(config: Config) -> Found:
 
 
 def _lease(lease: LeaseConfig) -> Found:
-    positive = ("min_duration", "max_duration", "max_total", "lapse_after", "verify_interval", "blocked_retry")
+    positive = ("min_duration", "max_duration", "max_total", "lapse_after", "verify_interval", "blocked_retry", "offer_after")
     for key in (*positive, "remind_after", "escalate_after"):
         if not getattr(lease, key):
             yield ("lease", key), "is 0; it must be longer than that"

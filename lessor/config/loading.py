@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from lessor.config.checks import check
 from lessor.config.configuration import Config
 from lessor.config.problems import ConfigError, Problem
+from lessor.config.pruning import contradictions
 from lessor.config.reading import Document, decoded, parse, read
 from lessor.config.wording import problems
 
@@ -34,7 +35,8 @@ def _configuration(document: Document) -> Config:
     try:
         config = Config.model_validate_json(json.dumps(document.data))
     except ValidationError as error:
-        raise ConfigError(document.file, [*found, *problems(error, document, Config)]) from None
+        found += [*problems(error, document, Config), *contradictions(document, error)]
+        raise ConfigError(document.file, found) from None
     config._document = document
     found += [document.problem(path, message) for path, message in check(config)]
     if found:

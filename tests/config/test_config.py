@@ -27,10 +27,17 @@ ROOT = Path(__file__).parents[2]
 def test_the_example_is_valid_and_its_rules_compile() -> None:
     config = load(ROOT / "examples" / "lessor.yaml")
     assert [rule.name for rule in compile_policy(config).policy.rules] == [
+        "security/encryption",
+        "security/public-address",
         "small-and-short",
         "costly",
         "many-gpus",
         "no-large-weekend-starts",
+        "third-of-its-kind",
+        "notebooks-are-short",
+        "spot-for-checkpointed-training",
+        "no-spot-for-realtime",
+        "smaller-notebook",
     ]
 
 
