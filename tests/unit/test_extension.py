@@ -258,7 +258,7 @@ def test_a_wish_lapses_with_the_end_that_was_put_off() -> None:
     warned = life.warned(lease, 5 * MINUTE, "slack:dm", held - 5 * MINUTE).lease
     change = extension.lapse(warned, held)
     assert change.events == (Event("extension-lapsed", held, "lessor", {"to": LATER.isoformat()}),)
-    assert next_deadline(change.lease, held) == Deadline(Due.END, ENDS)
+    assert next_deadline(change.lease, held) == Deadline(Due.END, held)
     assert life.end(change.lease, held).lease.state is State.ENDING
 
 
