@@ -131,8 +131,8 @@ def _schedules(config: Config) -> Found:
 
 
 def _lease(lease: LeaseConfig) -> Found:
-    positive = ("min_duration", "max_duration", "max_total", "lapse_after", "verify_interval", "blocked_retry", "offer_after")
-    for key in (*positive, "remind_after", "escalate_after"):
+    positive = ("min_duration", "max_duration", "max_total", "lapse_after", "verify_interval", "blocked_retry")
+    for key in (*positive, "remind_after", "escalate_after", "offer_after"):
         if not getattr(lease, key):
             yield ("lease", key), "is 0; it must be longer than that"
     if lease.max_duration < lease.min_duration:

@@ -106,6 +106,7 @@ class Config(Section):
             auto_extensions=lease.auto_extensions,
             extension_hold=lease.extension_hold,
             suspend_notice=lease.suspend_notice,
+            offer_after=lease.offer_after,
         )
 
     @cached_property

@@ -213,6 +213,8 @@ class LeaseConfig(Section):
     """How often every place is read and compared with the ledger."""
     people_sweep_every: Duration = timedelta(days=1)
     """How often owners and approvers are looked up, to find those who have left."""
+    offer_after: Duration = DEFAULTS.offer_after
+    """How long a lease whose owner has left is offered to its lead, then to its team, then to administrators."""
 
 
 class PriceConfig(Section):
