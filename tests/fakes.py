@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -153,12 +153,13 @@ class FakeCloud:
 @dataclass
 class FakeNotifier:
     """Remembers what was told. `silent` holds how many of the next messages of a kind reach nobody, `deaf` how many of
-    the next pages."""
+    the next pages; `before[kind]` is awaited before a message is sent."""
 
     told: list[tuple[str, Notice, int]] = field(default_factory=list)
     paged: list[PageInput] = field(default_factory=list)
     deaf: int = 0
     silent: dict[Notice, int] = field(default_factory=lambda: defaultdict(int))
+    before: dict[Notice, Callable[[], Awaitable[object]]] = field(default_factory=dict)
     fail: dict[Notice, list[Exception]] = field(default_factory=lambda: defaultdict(list))
 
     async def notify(
@@ -171,6 +172,8 @@ class FakeNotifier:
         revision: int = 0,
         patient: bool = True,
     ) -> Delivery:
+        if notice in self.before:
+            await self.before[notice]()
         if self.fail[notice]:
             raise self.fail[notice].pop(0)
         if self.silent[notice]:

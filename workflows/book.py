@@ -18,6 +18,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows.notices import notices
 
 
+ASKED_ANEW = frozenset({"changes-accepted", "revised", "price-rose", "facts-changed"})
+"""After these a click on a card from before would decide what its reader has not seen."""
+
 Listener = Callable[[Lease, tuple[Event, ...]], None]
 
 
@@ -79,6 +82,8 @@ class Courier:
         self._book = book
         self._queue = deque(waiting)
         self._busy = False
+        self._asked_anew = 0
+        self._shown = 0
 
     @property
     def idle(self) -> bool:
@@ -90,6 +95,8 @@ class Courier:
 
     def tell(self, lease: Lease, events: tuple[Event, ...]) -> None:
         """Queue what these events call for; a message that still waits is overtaken by a newer one of its kind."""
+        if any(event.type in ASKED_ANEW for event in events):
+            self._asked_anew = lease.revision
         for notice in notices(lease, events):
             self._queue = deque(w for w in self._queue if w.notice is not notice)
             self._queue.append(NotifyInput(lease.id, notice, lease.revision))
@@ -108,8 +115,16 @@ class Courier:
             if self._book.pages:
                 await self._page(self._book.pages.popleft())
             else:
-                await self.deliver(self._queue.popleft())
+                wanted = self._queue.popleft()
+                await self.deliver(wanted)
+                if wanted.notice is Notice.REQUEST:
+                    self._shown = wanted.revision
             self._busy = False
+
+    @property
+    def behind(self) -> bool:
+        """Whether the cards that stand show another request, or another price, than what is asked now."""
+        return self._shown < self._asked_anew
 
     def _sendable(self) -> bool:
         """Whether the ledger has what the next message speaks of; sent earlier, it would only be tried again."""

@@ -20,6 +20,8 @@ with workflow.unsafe.imports_passed_through():
     from workflows.acts import accepted, attempted, malformed, refused, transition
 
 ANSWERS_KEPT = 500
+FROM_CARDS = "slack"
+"""Where acts come from that somebody does to a message, which may be older than what it speaks of."""
 
 
 @workflow.defn(name=contracts.LEASE_WORKFLOW)
@@ -99,21 +101,30 @@ class LeaseWorkflow(ActUpdates):
             self._over = True
 
     async def _act(self, act: Act) -> Answer:
-        await workflow.wait_condition(lambda: act.verb is Verb.WITHDRAW or self._assessed())
-        async with self._acting:
-            if act.id in self._answers:
-                return self._answers[act.id]
-            person = await calls.identify(act.by)
-            answer = await self._apply(act, person)
-            await self._book.flush()
-            self._answers[act.id] = answer
-            self._life.acts += 1
-            return answer
+        unseen = act.verb is Verb.APPROVE and act.via == FROM_CARDS and self._courier.behind
+        while True:
+            await workflow.wait_condition(lambda: act.verb is Verb.WITHDRAW or self._assessed())
+            async with self._acting:
+                if act.verb is Verb.WITHDRAW or self._assessed():
+                    return await self._answered(act, unseen=unseen)
 
-    async def _apply(self, act: Act, person: Person) -> Answer:
+    async def _answered(self, act: Act, *, unseen: bool) -> Answer:
+        if act.id in self._answers:
+            return self._answers[act.id]
+        person = await calls.identify(act.by)
+        answer = await self._apply(act, person, unseen=unseen)
+        await self._book.flush()
+        self._answers[act.id] = answer
+        self._life.acts += 1
+        return answer
+
+    async def _apply(self, act: Act, person: Person, *, unseen: bool) -> Answer:
         """The act's effect, or the refusal, both on record."""
         now = workflow.now()
         try:
+            if unseen:
+                transition(self._book.lease, act, person, now)
+                raise Refused("changed", "the request has just changed; look at its card again, nothing was decided")
             if owning.concerns(self._book.lease, act):
                 return await self._moved(act, person)
             before = self._book.lease.state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -12,7 +13,7 @@ from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
 from lessor import contracts
-from lessor.contracts import Act, Verb
+from lessor.contracts import Act, Notice, Verb
 from lessor.domain.lease import State
 from lessor.domain.money import Money
 from lessor.domain.pending import Changes
@@ -258,3 +259,28 @@ async def test_an_act_that_nobody_waited_for_has_its_effect(
     await world.when(handle, lambda found: bool(found.counter or found.questions), "the effect")
     assert len((await world.lease(handle)).questions) <= 1
     assert "refused" not in world.events(handle)
+
+
+async def test_a_click_on_a_card_from_before_the_change_decides_nothing(world: World) -> None:
+    handle = await waiting(world)
+    await world.told(handle, "request")
+    held_up = asyncio.Event()
+    world.notifier.before[Notice.REQUEST] = held_up.wait
+    assert (await world.act(handle, Verb.REVISE, REQUESTER, changes=Changes(count=8))).ok
+    await world.until(handle, State.AWAITING_APPROVAL)
+    click = await world.act(handle, Verb.APPROVE, MANAGER, via="slack")
+    assert (click.ok, click.code) == (False, "changed")
+    assert click.message == "the request has just changed; look at its card again, nothing was decided"
+    held_up.set()
+    await world.eventually(lambda: world.notifier.kinds(handle.id).count("request") == 2, "the new card")
+    await world.sleep(timedelta(seconds=5))
+    assert (await world.act(handle, Verb.APPROVE, MANAGER, via="slack")).ok
+    assert (await world.until(handle, State.ACTIVE)).gpus == 8
+
+
+async def test_a_second_approver_need_not_wait_for_the_first_one_to_be_shown(world: World) -> None:
+    world.decision = replace(ASK_THE_LEAD, steps=(replace(ASK_THE_LEAD.steps[0], quorum=2),))
+    handle = await waiting(world)
+    assert (await world.act(handle, Verb.APPROVE, MANAGER, via="slack")).ok
+    assert (await world.act(handle, Verb.APPROVE, SECOND, via="slack")).ok
+    await world.until(handle, State.ACTIVE)
