@@ -7,21 +7,29 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import structlog
 from slack_sdk.errors import SlackApiError
 
 from bot import slack_errors, wish
+from bot.around import after_approval
 from bot.ask import Ask, metadata
 from bot.blocks import request_form
 from bot.desk import Desk
 from bot.wish import Wish
 from lessor.domain.errors import Refused
+from lessor.domain.lease import Lease
+from lessor.domain.quote import Quote
 from lessor.domain.request import Market, to_the_minute
 from lessor.when import parse_end
 
 if TYPE_CHECKING:
     from lessor.gateway import Choices
 
+ROOMS_MOST = 6
 _VIEWS_MOST = 5_000
+
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass
@@ -81,8 +89,28 @@ class Quoting:
             except Refused as refused:
                 problem = str(refused)
         total = quote.total(length) if quote and length else None
-        values = {"quote": quote, "total": total, "length": length, "problem": problem, "ends": ends}
-        return self._desk.wording.parts("quote.j2", zone=zone, **values)["title"]
+        values: dict[str, object] = {"quote": quote, "total": total, "length": length, "problem": problem, "ends": ends}
+        values |= await self._advice(wanted, choices, quote)
+        return "\n".join(self._desk.wording.parts("quote.j2", zone=zone, **values).values())
+
+    async def _advice(self, wanted: Wish, choices: Choices, quote: Quote | None) -> dict[str, object]:
+        """What policy, quota and budget would say, once the form says enough; nothing while it does not."""
+        nothing: dict[str, object] = {"policy": None, "rooms": (), "suggested": ()}
+        if quote is None:
+            return nothing
+        try:
+            request = wish.to_request(wanted, choices, self._desk.now(), "")
+            advice = await self._desk.gateway.advice(request, quote)
+        except Refused:
+            return nothing
+        except Exception as error:
+            log.warning("no advice on a request", problem=repr(error)[:200])
+            return nothing
+        if advice is None:
+            return nothing
+        lease = Lease("", request, request.requester, self._desk.now(), quote=quote)
+        rooms = after_approval(lease, advice.rooms, advice.budgets)
+        return {"policy": advice.decision, "rooms": rooms[:ROOMS_MOST], "suggested": advice.decision.suggestions}
 
     def _progress(self, view_id: str) -> _Progress:
         progress = self._views.setdefault(view_id, _Progress())

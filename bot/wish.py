@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from bot.ask import metadata
@@ -13,12 +13,16 @@ from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.request import Market, Need, Place, Request, Workload
 from lessor.intake.draft import Draft
 from lessor.when import End, parse_end
+from lessor.when.clock import zone_of
 
 if TYPE_CHECKING:
     from lessor.gateway import Choices, PlaceChoice
 
 PURPOSE_PART = 3_000
 """Slack's limit for one text field; longer purposes stand in several."""
+
+TEAMS_OWN = "team"
+"""The value of the choice that leaves the working hours to the team."""
 
 TYPE_PREFIX = "type:"
 """Begins the value of a choice that is an exact instance type, not a GPU model."""
@@ -45,6 +49,11 @@ class Wish:
     purpose: str = ""
     tags: str = ""
     cost_center: str = ""
+    start: str = ""
+    project: str = ""
+    data: str = ""
+    schedule: str = ""
+    checkpoints: bool = False
     snapshot: bool = False
     anyway: bool = False
     anyway_offered: bool = False
@@ -84,6 +93,11 @@ def of_view(view: Mapping[str, Any]) -> Wish:
         purpose="".join(plain.get(name, "") for name in _PURPOSES),
         tags=plain.get("tags", ""),
         cost_center=hidden.get("cost", ""),
+        start=plain.get("start", ""),
+        project=plain.get("project", ""),
+        data=plain.get("data", ""),
+        schedule="" if plain.get("schedule") == TEAMS_OWN else plain.get("schedule", ""),
+        checkpoints="checkpoints" in options,
         snapshot="snapshot" in options,
         anyway="anyway" in options,
         anyway_offered="options-anyway" in view["state"]["values"],
@@ -109,6 +123,11 @@ def of_request(request: Request, zone: str) -> Wish:
         purpose=request.purpose,
         tags=_lines(request.tags),
         cost_center=request.cost_center,
+        start=End(until=request.start, zone=zone).text if request.start else "",
+        project=request.project,
+        data=request.data,
+        schedule=request.schedule,
+        checkpoints=request.checkpoints,
         snapshot=request.snapshot,
     )
 
@@ -131,6 +150,9 @@ def of_draft(draft: Draft) -> Wish:
         purpose=draft.purpose,
         tags=_lines(draft.tags),
         cost_center=draft.cost_center,
+        project=draft.project,
+        data=draft.data,
+        checkpoints=draft.checkpoints,
         snapshot=draft.snapshot,
     )
 
@@ -153,6 +175,7 @@ def completed(wish: Wish, choices: Choices) -> Wish:
 def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) -> Request:
     """The request to submit. Raises `Invalid` for what cannot even be read; limits are checked by the gateway."""
     errors: list[FieldError] = []
+    start = _start(wish, choices, now, errors)
     end = End()
     try:
         end = parse_end(wish.end, now, choices.person.tz, limits=choices.limits)
@@ -178,6 +201,11 @@ def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) ->
         cost_center=wish.cost_center,
         interaction=interaction,
         tags=tags,
+        start=start,
+        project=wish.project.strip(),
+        data=wish.data,
+        checkpoints=wish.checkpoints,
+        schedule=wish.schedule,
     )
 
 
@@ -194,6 +222,24 @@ def place(wish: Wish, choices: Choices) -> Place:
     provider = found.provider if found else ""
     region = wish.region or (found.regions[0] if found and len(found.regions) == 1 else "")
     return Place(provider, wish.place, region, wish.zone)
+
+
+def _start(wish: Wish, choices: Choices, now: datetime, errors: list[FieldError]) -> datetime | None:
+    """When it is to begin; `None` for as soon as it is approved."""
+    if not wish.start.strip():
+        return None
+    zone = choices.person.tz
+    try:
+        end = parse_end(wish.start, now, zone)
+    except Refused as refused:
+        errors.append(FieldError("start", str(refused)))
+        return None
+    if not end.whole_day or end.until is None:
+        return end.instant(now)
+    # A day without a time lasts until the next midnight as an end; as a beginning it is its first minute.
+    there = zone_of(zone) or UTC
+    last = (end.until - timedelta(microseconds=1)).astimezone(there)
+    return datetime.combine(last.date(), time(), there).astimezone(UTC)
 
 
 def _whole(field: str, text: str, errors: list[FieldError]) -> int:

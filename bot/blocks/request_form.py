@@ -22,7 +22,7 @@ from bot.blocks.message import markdown, plain_text, sections
 from bot.blocks.text import cut, label, labels
 from bot.blocks.views import Views
 from bot.ids import Form
-from bot.wish import PURPOSE_PART, TYPE_PREFIX, Wish
+from bot.wish import PURPOSE_PART, TEAMS_OWN, TYPE_PREFIX, Wish
 from lessor.domain.errors import FieldError
 from lessor.domain.request import Workload
 from lessor.rendering import Renderer, mrkdwn
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 OPTIONS_MOST = 100
 QUOTE_BLOCK = "quote"
+KEY_MOST = 40
+PROJECTS_MOST = 8
 
 _FIELDS = {"disk_gib": "disk", "need": "model"}
 _EVERY_CHANGE = {"trigger_actions_on": ["on_character_entered"]}
@@ -48,13 +50,17 @@ def form(
     blocks = [
         *(sections(problems) if problems else ()),
         fields.select("team", [(t.key, t.name or t.key) for t in choices.teams], wish.team),
+        fields.words_of("project", wish.project, KEY_MOST),
         fields.select("model", fields.models(), wish.model, dispatch=True),
         fields.number("count", wish.count, dispatch=True),
         fields.select("place", [(p.name, p.label or p.name) for p in choices.places], wish.place, dispatch=True),
         fields.markets(),
+        fields.words_of("start", wish.start, 200),
         fields.end(),
+        *fields.schedules(),
         *fields.purposes(),
-        fields.select("workload", [(w.value, w.value) for w in Workload], wish.workload),
+        fields.select("workload", [(w.value, w.value) for w in Workload], wish.workload, dispatch=True),
+        *fields.data(),
         fields.number("disk", wish.disk),
         fields.options(),
         fields.tags(),
@@ -139,6 +145,32 @@ class _Fields:
             hint=plain_text(hint) if hint else None,
         )
 
+    def schedules(self) -> list[Block]:
+        """When it runs; no field where the organisation has no schedules."""
+        names = self._choices.limits.schedules
+        if not names:
+            return []
+        offered = [(TEAMS_OWN, self.words["schedule_team"]), *((name, name) for name in names)]
+        return [self.select("schedule", offered, self._wish.schedule or TEAMS_OWN)]
+
+    def data(self) -> list[Block]:
+        """How sensitive the data is; no field where the organisation has no classes of it."""
+        classes = self._choices.limits.data
+        offered = [(name, name) for name in classes]
+        return [self.select("data", offered, self._wish.data, dispatch=True)] if classes else []
+
+    def words_of(self, name: str, value: str, most: int) -> Block:
+        """An optional line of text."""
+        hint = self.words.get(f"{name}_hint")
+        element = PlainTextInputElement(action_id=f"wish-{name}", initial_value=value or None, max_length=most)
+        return InputBlock(
+            block_id=name,
+            label=plain_text(self.words[name]),
+            element=element,
+            optional=True,
+            hint=plain_text(hint) if hint else None,
+        )
+
     def end(self) -> Block:
         element = PlainTextInputElement(
             action_id="wish-end", initial_value=self._wish.end or None, dispatch_action_config=_ENTER, max_length=200
@@ -165,8 +197,9 @@ class _Fields:
         return blocks
 
     def options(self) -> Block:
-        ticked = {"snapshot": self._wish.snapshot, "anyway": self._wish.anyway}
-        offered = ["snapshot", *(["anyway"] if self._wish.anyway_offered else [])]
+        wish = self._wish
+        ticked = {"checkpoints": wish.checkpoints, "snapshot": wish.snapshot, "anyway": wish.anyway}
+        offered = ["checkpoints", "snapshot", *(["anyway"] if self._wish.anyway_offered else [])]
         options = [Option(value=name, text=plain_text(label(self.words[name]))) for name in offered]
         element = CheckboxesElement(
             action_id="wish-options",
@@ -196,4 +229,6 @@ class _Fields:
         counts = next((m.counts for m in self._choices.models if m.model == self._wish.model), ())
         instance_type = self._wish.model.removeprefix(TYPE_PREFIX)
         listed = ", ".join(str(count) for count in counts)
-        return self._wording.parts("form.j2", counts=listed, instance_type=instance_type, more=more)
+        projects = ", ".join(self._choices.projects[:PROJECTS_MOST])
+        values = {"counts": listed, "instance_type": instance_type, "more": more, "projects": projects}
+        return self._wording.parts("form.j2", **values)

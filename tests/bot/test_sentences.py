@@ -135,7 +135,15 @@ def _more(lease: Lease) -> dict[str, object]:
     away = {"absence": None, "still": "", "delegate": "U0DEPUTY", "away_until": LATER}
     usage = {"gpus": 2, "rooms": around(lease).rooms, "more": 1, "spent": [SPENT]}
     home = {"mine_count": 0, "deciding_count": 0, "may_enter": True, "owns": True, "notice": "ready", "to": "team"}
-    quote = {"problem": "", "quote": lease.quote, "ends": "until Friday", "starts": "", "suggested": ()}
+    quote = {
+        "policy": lease.decision,
+        "problem": "",
+        "quote": lease.quote,
+        "ends": "until Friday",
+        "starts": "",
+        "suggested": (),
+        "projects": "",
+    }
     wish = {"decision": "extension-rejected", "by": "U0MANAGER", "why": "too dear"}
     form = {
         "counts": "1, 2",
