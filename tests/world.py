@@ -34,6 +34,8 @@ from lessor.domain.terms import Terms
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import Team
 from lessor.runs import TemporalRuns
+from lessor.when.calendar import Calendar, Schedule
+from lessor.when.hours import Week
 from tests.builders import a_quota
 from tests.fakes import FakeCloud, FakeDirectory, FakeNotifier
 from workflows.worker import CONCURRENCY, Activities, build_workers
@@ -74,6 +76,8 @@ class World:
     acts: int = 0
     sweeps: int = 0
     late: timedelta = timedelta()
+    schedules: dict[str, Schedule] = field(default_factory=dict)
+    waking: Week | None = None
 
     @asynccontextmanager
     async def working(self, **settings: int) -> AsyncIterator[None]:
@@ -219,7 +223,13 @@ class World:
         return Activities(
             RecordActivities(self.ledger, directory, lambda: self.plan),
             AssessmentActivities(
-                providers, lambda _: self.decision, directory, self.ledger, activity_time, lambda: self.plan
+                providers,
+                lambda _: self.decision,
+                directory,
+                self.ledger,
+                activity_time,
+                lambda: self.plan,
+                Calendar(lambda: self.schedules, lambda: self.waking),
             ),
             ProvisioningActivities(providers, self.ledger, activity_time),
             MessageActivities(self.notifier, self.ledger, activity_time),
