@@ -35,7 +35,7 @@ async def test_a_lease_from_the_question_to_proven_deletion(sandbox: Running, br
         await _look_at_temporal(temporal, sandbox, lease_id)
     async with opened_page(browser, sandbox.aws_page, viewport=WINDOW) as aws:
         await expect(aws.get_by_text(lease_id).first).to_be_visible(timeout=SOON)
-        await _picture(aws, "aws-simulator")
+        await picture(aws, "aws-simulator")
 
 
 async def _ask(page: Page) -> None:
@@ -50,7 +50,7 @@ async def _ask(page: Page) -> None:
     await page.get_by_test_id("wish-end").fill("25s")
     await page.get_by_test_id("wish-end").press("Tab")
     await expect(page.get_by_test_id("block-quote")).to_contain_text("USD", timeout=SOON)
-    await _picture(page, "request-form")
+    await picture(page, "request-form")
     await page.get_by_test_id("modal-submit").click()
     await expect(page.get_by_test_id("modal")).to_contain_text("Recorded:", timeout=SOON)
     await page.get_by_test_id("modal-close").click()
@@ -61,7 +61,7 @@ async def _approve(page: Page) -> str:
     await page.get_by_test_id("channel-gpu-approvals").click()
     card = page.get_by_test_id("message").filter(has_text=PURPOSE)
     await expect(card.get_by_test_id("approve")).to_be_visible(timeout=SOON)
-    await _picture(page, "approval-card")
+    await picture(page, "approval-card")
     found = LEASE.search(await card.inner_text())
     assert found
     await card.get_by_test_id("approve").click()
@@ -75,7 +75,7 @@ async def _use(page: Page, lease_id: str) -> None:
     await page.get_by_test_id("app").click()
     ready = page.get_by_test_id("message").filter(has_text=re.compile(rf"Ready:\s*{lease_id}"))
     await expect(ready).to_contain_text("aws ssm start-session", timeout=LATER)
-    await _picture(page, "ready")
+    await picture(page, "ready")
 
 
 async def _extend(page: Page, lease_id: str) -> None:
@@ -86,7 +86,7 @@ async def _extend(page: Page, lease_id: str) -> None:
     await expect(page.get_by_test_id("modal")).to_contain_text("Done", timeout=SOON)
     await page.get_by_test_id("modal-close").click()
     await expect(_told(page, "Extended:", lease_id)).to_be_visible(timeout=SOON)
-    await _picture(page, "extended")
+    await picture(page, "extended")
 
 
 async def _end(page: Page, lease_id: str) -> None:
@@ -94,27 +94,28 @@ async def _end(page: Page, lease_id: str) -> None:
     closed = _told(page, "Closed:", lease_id)
     await expect(closed).to_contain_text("Proof of deletion", timeout=LATER)
     await closed.scroll_into_view_if_needed()
-    await _picture(page, "closed")
+    await picture(page, "closed")
 
 
 async def _look_at_temporal(page: Page, sandbox: Running, lease_id: str) -> None:
     await expect(page.get_by_role("link", name=lease_id).first).to_be_visible(timeout=SOON)
-    await _picture(page, "temporal-leases")
+    await picture(page, "temporal-leases")
     await page.goto(f"{sandbox.temporal_ui_url}/namespaces/default/workflows/{lease_id}")
     await expect(page.get_by_text("Completed").first).to_be_visible(timeout=SOON)
     await expect(page.get_by_text("deletes after grace").first).to_be_visible(timeout=LATER)
-    await _picture(page, "temporal-timeline")
+    await picture(page, "temporal-timeline")
     await page.get_by_role("tab", name="User Metadata").click()
     details = page.frame_locator("iframe").last
     for word in ("asked by", "policy", "decided by", "warned", "stopped", "proof of deletion"):
         await expect(details.get_by_text(word, exact=True)).to_be_visible(timeout=LATER)
-    await _picture(page, "temporal-details")
+    await picture(page, "temporal-details")
 
 
 def _told(page: Page, word: str, lease_id: str) -> Locator:
     return page.get_by_test_id("message").filter(has_text=re.compile(rf"{word}\s*{lease_id}"))
 
 
-async def _picture(page: Page, name: str) -> None:
+async def picture(page: Page, name: str) -> None:
+    """Keep what the page shows now."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     await page.screenshot(path=PICTURES / f"{name}.png")
