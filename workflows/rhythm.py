@@ -55,7 +55,9 @@ class Rhythm:
                 timeout_summary=deadline.summary[:200] if deadline else None,
             )
         except TimeoutError:
-            return self._or_offer_ended(deadline)
+            # The clocks of two server machines differ, and something may have happened together with the timer.
+            stale = self._book.changes != changes or (deadline and workflow.now() < deadline.at)
+            return None if stale else self._or_offer_ended(deadline)
         return None
 
     def _or_offer_ended(self, due: Deadline | None) -> Deadline | None:
