@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("lessor", "workflows", "activities", "bot")
 MAY_HOLD_A_CLIENT = {
     "lessor/engine.py",
+    "lessor/looking.py",
     "lessor/runs.py",
     "lessor/wiring.py",
     "workflows/__main__.py",
