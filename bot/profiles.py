@@ -20,6 +20,8 @@ KEPT_AT_MOST = 10_000
 ONE_BY_ONE = 20
 """Up to so many people are asked for by name; more are read from the list of everybody."""
 PAGE = 500
+SILENT_SECONDS = 15.0
+"""How long nobody is asked for after Slack gave no answer: a message to many would wait for each of them."""
 
 log = structlog.get_logger(__name__)
 
@@ -50,28 +52,28 @@ class Profiles:
         self._now = now
         self._kept: dict[str, tuple[float, Profile | None]] = {}
         self._home: tuple[str, str] | None = None
+        self._silent_until = float("-inf")
 
     def forget(self) -> None:
         """Ask Slack anew from now on."""
         self._kept.clear()
+        self._silent_until = float("-inf")
 
     async def of(self, user_id: str) -> Profile | None:
         """The profile of one id; `None` when Slack does not know it or has not been heard."""
         if not _is_user(user_id):
             return None
         kept = self._kept.get(user_id, (0.0, None))[1]
-        if self._is_fresh(user_id):
+        if self._is_fresh(user_id) or self._now() < self._silent_until:
             return kept
         try:
             found = profile((await self._slack.users_info(user=user_id))["user"], await self._whose())
         except SlackApiError as error:
             if slack_errors.code(error) not in slack_errors.PERSON_PROBLEMS:
-                log.warning("slack profile unread", user=user_id, error=slack_errors.code(error))
-                return kept
+                return self._unread(user_id, slack_errors.code(error), kept)
             found = None
         except slack_errors.UNREACHABLE as error:
-            log.warning("slack profile unread", user=user_id, error=str(error))
-            return kept
+            return self._unread(user_id, str(error), kept)
         self._keep(user_id, found)
         return found
 
@@ -98,6 +100,11 @@ class Profiles:
             log.warning("slack people unread", error=slack_errors.code(error))
         except slack_errors.UNREACHABLE as error:
             log.warning("slack people unread", error=str(error))
+
+    def _unread(self, user_id: str, why: str, kept: Profile | None) -> Profile | None:
+        log.warning("slack profile unread", user=user_id, error=why)
+        self._silent_until = self._now() + SILENT_SECONDS
+        return kept
 
     def _is_fresh(self, user_id: str) -> bool:
         kept = self._kept.get(user_id)
