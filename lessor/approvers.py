@@ -11,6 +11,7 @@ from datetime import datetime
 
 from lessor.domain import staffing
 from lessor.domain.approval import Members, Step, waiting
+from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.policy import StepSpec
 from lessor.ports import Directory
@@ -37,6 +38,15 @@ async def restaff(
     members = await _members(directory, (ref for step in steps for ref in step.approvers), team)
     levels = staffing.ladder(directory.team(team), members, requester)
     return staffing.restaff(steps, members, requester, levels, now, overdue)
+
+
+async def deciding(directory: Directory, lease: Lease, now: datetime) -> tuple[Person, ...]:
+    """Who can decide the request now, see `able`; nobody once it is decided."""
+    if lease.state is not State.AWAITING_APPROVAL:
+        return ()
+    known = await directory.person(lease.owner) or Person(lease.owner)
+    requester = replace(known, ids=(*known.ids, *lease.requester_ids))
+    return await able(directory, lease.steps, requester, now)
 
 
 async def able(directory: Directory, steps: tuple[Step, ...], requester: Person, now: datetime) -> tuple[Person, ...]:

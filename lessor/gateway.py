@@ -14,12 +14,12 @@ from lessor.accounting import Accounting, Usage
 from lessor.advising import Advice, Advising
 from lessor.attendance import Attendance
 from lessor.casework import Casework
-from lessor.contracts import Act, Answer, PeopleReport, SweepOutcome
+from lessor.contracts import Act, Answer, PeopleReport, SweepOutcome, Verb
 from lessor.domain.absence import Absence
 from lessor.domain.budget import BudgetRoom
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.identity import lease_id
-from lessor.domain.lease import OPEN, Lease, State, describe
+from lessor.domain.lease import OPEN, Lease, describe
 from lessor.domain.lookalike import lookalikes
 from lessor.domain.people import Person
 from lessor.domain.quota import Headroom
@@ -39,6 +39,7 @@ from lessor.ports import (
     Submission,
     Team,
 )
+from lessor.revising import revised
 
 __all__ = ["Choices", "Gateway", "ModelChoice", "Offering", "PlaceChoice", "Submitted"]
 
@@ -114,7 +115,12 @@ class Gateway:
         return await self._start(kept, existing=kept.started)
 
     async def act(self, lease_id: str, act: Act) -> Answer:
-        """One person's act. A refusal is an answer; raises `Refused` ("unreachable", "not-found") if there is none."""
+        """One person's act. A refusal is an answer; raises `Refused` ("unreachable", "not-found") if there is none.
+
+        What a request is to become is checked as in `check`, and raises as that.
+        """
+        if act.verb is Verb.REVISE and (wanted := revised(await self.lease(lease_id), act, self._clock())):
+            await self.check(wanted)
         try:
             answer = await self._engine.act(lease_id, act)
         except UnreachableError as error:
@@ -168,11 +174,7 @@ class Gateway:
 
     async def eligible(self, lease: Lease) -> tuple[Person, ...]:
         """Who can decide now: active, distinct people of the steps that wait, and those who stand in for them."""
-        if lease.state is not State.AWAITING_APPROVAL:
-            return ()
-        known = await self._directory.person(lease.owner) or Person(lease.owner)
-        requester = replace(known, ids=(*known.ids, *lease.requester_ids))
-        return await approvers.able(self._directory, lease.steps, requester, self._clock())
+        return await approvers.deciding(self._directory, lease, self._clock())
 
     async def headroom(self, team: str, model: str, project: str = "", person_id: str = "") -> tuple[Headroom, ...]:
         """The ceilings for GPUs at once that a lease of `model` counts against, with what is used now."""

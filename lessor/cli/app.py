@@ -10,6 +10,7 @@ import typer
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Reason, Yes
 from lessor.cli.people import people_app
 from lessor.cli.policy_app import policy_app
+from lessor.cli.requests_app import requests_app
 from lessor.cli.session import Session
 from lessor.cli.usage import PlainGroup
 
@@ -28,6 +29,7 @@ app.add_typer(config_app, name="config")
 app.add_typer(audit_app, name="audit")
 app.add_typer(policy_app, name="policy")
 app.add_typer(people_app)
+app.add_typer(requests_app)
 
 
 @app.command()
@@ -131,12 +133,16 @@ def approve(
     context: typer.Context,
     lease: LeaseId,
     reason: Reason = "",
+    confirm: Annotated[str, typer.Option(help="The id once more, where an approval has to be typed out.")] = "",
     actor: Actor = "",
     config: ConfigPath = None,
     as_json: AsJson = False,
 ) -> None:
     """Approve a request, as one of those who may decide it."""
-    _act(Session.of(context, actor, config, as_json), lease, "approve", reason)
+    from lessor.cli.changing import approve as run
+
+    session = Session.of(context, actor, config, as_json)
+    session.run(lambda gateway, acting: run(session, gateway, acting, lease, reason, confirm))
 
 
 @app.command()
