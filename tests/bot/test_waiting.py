@@ -1,0 +1,156 @@
+"""A request that waits: side by side, reminded, opened to the next level, with those who stand in for others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from lessor import approvers
+from lessor.contracts import Notice, Verb
+from lessor.domain import transitions
+from lessor.domain.absence import stands_in
+from lessor.domain.lease import Lease, State
+from lessor.domain.people import Person
+from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
+from lessor.sandbox.slack import buttons, visible_text
+from lessor.when import local
+from tests.bot.world import ADMIN, FINANCE, MANAGER, MANAGER_2, REQUESTER, World
+
+LEAD = StepSpec("lead", ("lead:research",))
+MONEY = StepSpec("money", ("group:finance",))
+HOUR = timedelta(hours=1)
+
+
+async def later(world: World, lease: Lease, by: timedelta) -> Lease:
+    """What the workflow does when a reminder or the next level is due."""
+    world.clock.moved += by
+    now, lease = world.clock(), world.engine.leases[lease.id]
+    requester = Person(lease.owner, tuple(lease.requester_ids))
+    late = frozenset(n for n, step in enumerate(lease.steps) if step.escalate_at and step.escalate_at <= now)
+    found = await approvers.restaff(world.engine.directory, lease.steps, lease.request.team, requester, now, late)
+    return await world.move(lease, transitions.asking_about, found, now)
+
+
+async def test_steps_of_one_stage_are_asked_side_by_side(world: World) -> None:
+    world.engine.decision = Decision(Outcome.REQUIRE, (Reason("large", "x"),), (LEAD, MONEY), "p")
+    lease = await world.ask()
+    manager, finance = world.slack.person("manager"), world.slack.person("finance")
+    card = await finance.wait_for_message("GPU request")
+    assert "*Can decide now:* *lead*: <@U0MANAGER>\n*money*: <@U0FINANCE>" in visible_text(card)
+    await finance.click(card, "approve")
+    await world.settled()
+    card = await manager.wait_for_message("GPU request")
+    assert "*Can decide now:* <@U0MANAGER>" in visible_text(card)
+    assert "*Approved so far:* <@U0FINANCE>" in visible_text(card)
+    assert buttons(await finance.wait_for_message("GPU request")) == ["Details"]
+    await manager.click(card, "approve")
+    await world.settled()
+    assert world.engine.leases[lease.id].state is State.APPROVED
+
+
+async def test_later_steps_are_named_beforehand(world: World) -> None:
+    steps = (LEAD, replace(MONEY, stage=1))
+    world.engine.decision = Decision(Outcome.REQUIRE, (Reason("large", "x"),), steps, "p")
+    await world.ask()
+    card = visible_text(await world.slack.person("manager").wait_for_message("GPU request"))
+    assert "*Can decide now:* *lead*: <@U0MANAGER>\nThen: money" in card
+
+
+async def test_the_card_says_when_it_is_reminded_goes_further_and_lapses_in_the_readers_zone(world: World) -> None:
+    lease = await world.ask()
+    (step,) = lease.steps
+    assert step.remind_at
+    assert step.escalate_at
+    assert step.lapses_at
+    card = visible_text(await world.slack.person("manager-2").wait_for_message("GPU request"))
+    assert f"Reminder {local(step.remind_at, 'Asia/Tokyo')}." in card
+    assert f"Goes to the next level {local(step.escalate_at, 'Asia/Tokyo')}." in card
+    assert f"Expires {local(step.lapses_at, 'Asia/Tokyo')} unless decided." in card
+
+
+async def test_a_reminder_is_a_reply_under_the_cards_of_those_who_can_decide(world: World) -> None:
+    lease = await world.ask()
+    manager = world.slack.person("manager")
+    before = len(await manager.dms())
+    await later(world, lease, timedelta(minutes=16))
+    assert [told[1] for told in world.engine.told][-1] is Notice.REMINDER
+    posted = await manager.wait_for_message(lease.id, "gpu-approvals")
+    (reply,) = (await manager.messages("gpu-approvals", posted["ts"]))[1:]
+    assert "*Reminder:*" in visible_text(reply)
+    assert "<@U0MANAGER>, <@U0MANAGER2>" in visible_text(reply)
+    card = await manager.wait_for_message("GPU request")
+    (reply,) = (await manager.messages(card["channel"], card["ts"]))[1:]
+    assert "Nothing is approved by silence." in visible_text(reply)
+    assert len([m for m in await manager.dms() if "thread_ts" not in m or m["thread_ts"] == m["ts"]]) == before
+    assert await world.slack.person("requester").dms() != []
+    assert not [m for m in await world.slack.person("requester").dms() if "Reminder:" in visible_text(m)]
+
+
+async def test_a_reminder_told_twice_is_one_reply(world: World) -> None:
+    lease = await world.ask()
+    await later(world, lease, timedelta(minutes=16))
+    world.engine.tell(lease.id, Notice.REMINDER)
+    await world.settled()
+    manager = world.slack.person("manager")
+    posted = await manager.wait_for_message(lease.id, "gpu-approvals")
+    assert len(await manager.messages("gpu-approvals", posted["ts"])) == 2
+
+
+async def test_F08_the_next_level_is_asked_and_the_requester_told_who_that_is(world: World) -> None:
+    lease = await world.ask()
+    await later(world, lease, 5 * HOUR)
+    admin, requester = world.slack.person("admin"), world.slack.person("requester")
+    card = await admin.wait_for_message("GPU request")
+    assert "Approve" in buttons(card)
+    assert "also open to admins" in visible_text(card)
+    told = await requester.wait_for_message("*Asked further:*")
+    assert "nobody decided in time, so it is open to admins as well." in visible_text(told)
+    assert "Can decide now: <@U0MANAGER>, <@U0MANAGER2>, <@U0ADMIN>" in visible_text(told)
+    await admin.click(card, "approve")
+    await world.settled()
+    assert world.engine.leases[lease.id].decided_by == ADMIN.id
+    assert buttons(await requester.wait_for_message(f"`{lease.id}`")) == []
+
+
+async def test_who_stands_in_sees_for_whom_and_until_when(world: World) -> None:
+    back = world.clock() + timedelta(days=3)
+    away = replace(MANAGER, away_until=back, delegate=FINANCE.id)
+    world.directory.people[:] = [
+        REQUESTER,
+        away,
+        MANAGER_2,
+        replace(FINANCE, stands_in=(stands_in(away, frozenset({"lead:research"})),)),
+        ADMIN,
+    ]
+    world.engine.decision = Decision(Outcome.REQUIRE, (Reason("large", "x"),), (LEAD,), "p")
+    lease = await world.ask()
+    finance = world.slack.person("finance")
+    card = await finance.wait_for_message("GPU request")
+    until = local(back, "Europe/London")
+    assert f"<@U0FINANCE> (for <@U0MANAGER>, who is away until {until})" in visible_text(card)
+    await finance.click(card, "approve")
+    await world.settled()
+    (step,) = world.engine.leases[lease.id].steps
+    assert (step.votes[0].by, step.votes[0].stood_in) == (FINANCE.id, MANAGER.id)
+
+
+async def test_what_an_approval_leaves_of_quota_and_budget_is_on_the_card(world: World) -> None:
+    first = await world.ask(duration=timedelta(hours=8))
+    await world.act(first, Verb.APPROVE, MANAGER.id)
+    await world.ask(duration=timedelta(hours=8), purpose="another purpose")
+    card = visible_text(await world.slack.person("manager-2").wait_for_message("another purpose"))
+    assert "*Quota and budget after approval*" in card
+    assert "team research: 99,980 of 100,000 USD in" in card
+    assert f"*The requester has already:* `{first.id}` 2 x A100-80GB" in card
+    assert "*Capacity*\nunknown" in card
+
+
+async def test_everybody_but_the_requester_and_the_channel_hears_nothing_of_a_decision(world: World) -> None:
+    world.engine.decision = Decision(Outcome.REQUIRE, (Reason("large", "x"),), (LEAD, MONEY), "p")
+    lease = await world.ask()
+    names = ("manager", "manager-2", "finance", "admin")
+    before = {name: len(await world.slack.person(name).dms()) for name in names}
+    await world.act(lease, Verb.APPROVE, MANAGER.id)
+    await world.act(lease, Verb.APPROVE, FINANCE.id)
+    assert {name: len(await world.slack.person(name).dms()) for name in names} == before
+    assert world.engine.leases[lease.id].state is State.APPROVED
