@@ -60,9 +60,9 @@ class AssessmentActivities:
             request, now = lease.request, self._clock()
             provider = self._providers[request.place.provider]
             quote = await asyncio.to_thread(provider.quote, request.need, request.place, request.market, now)
-            owner = await self._directory.person(request.requester)
+            owner = await self._directory.person(lease.owner)
             if owner is None or not owner.active:
-                raise Refused("unknown-person", f"{request.requester} is not an active person of this organisation")
+                raise Refused("unknown-person", f"{lease.owner} is not an active person of this organisation")
             decision = await asyncio.to_thread(self._decide, lease, quote, owner, now)
             found = Assessment(quote, decision, (), owner, *self._hours(lease, owner, now))
             if decision.outcome is not Outcome.REQUIRE:

@@ -63,7 +63,7 @@ def revise(lease: Lease, person: Person, changes: Changes, now: datetime) -> Cha
     the quota back that the lease holds. Raises `Refused`: wrong-state, not-owner, and as `changed_request`.
     """
     require_state(lease, State.AWAITING_APPROVAL, State.WAITING_FOR_CAPACITY)
-    if not person.is_same(lease.requester_ids):
+    if not person.is_same(lease.holder_ids):
         raise Refused("not-owner", "only the requester can change this request; propose changes instead")
     wanted = changed_request(lease, changes, now)
     event = Event("revised", now, person.id, {"changes": describe(changes)})
@@ -114,7 +114,7 @@ def describe(changes: Changes) -> str:
 
 def _open_counter(lease: Lease, person: Person) -> Counter:
     require_state(lease, State.AWAITING_APPROVAL)
-    if not person.is_same(lease.requester_ids):
+    if not person.is_same(lease.holder_ids):
         raise Refused("not-owner", "only the requester answers proposed changes")
     if lease.counter is None:
         raise Refused("no-counter", f"no changes of {lease.id} are proposed any more; nothing was changed")

@@ -120,7 +120,7 @@ def withdraw(lease: Lease, by: str, now: datetime) -> Change:
     Taking back the wish to have a stopped lease again stops it again and gives it a new grace; nothing is deleted.
     """
     require_state(lease, *BEFORE_USE)
-    if by not in lease.requester_ids:
+    if by not in lease.holder_ids:
         raise Refused("not-owner", "only the requester can withdraw this request")
     if lease.restoring:
         back = {"ends_at": lease.end_before_restore, "end_before_restore": None, "ending_reason": "restore withdrawn"}

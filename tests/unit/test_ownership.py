@@ -8,14 +8,14 @@ from datetime import timedelta
 
 import pytest
 
-from lessor.domain import ownership
+from lessor.domain import changes, ownership, transitions
 from lessor.domain.approval import Step, Vote, check
 from lessor.domain.authority import require_member, require_steward
 from lessor.domain.deadlines import Due, next_deadline, warning_distances
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Change, Lease, State, Warned
 from lessor.domain.ownership import MOST_CO_OWNERS, MOVABLE, OFFER_STANDS
-from lessor.domain.pending import CoOwner, Payer, Transfer, Wish
+from lessor.domain.pending import Changes, CoOwner, Payer, Transfer, Wish
 from lessor.domain.people import Person
 from tests.builders import ADMIN, ENDS, MANAGER, READY, REQUESTER, STRANGER, a_lease, a_person, a_request
 
@@ -228,6 +228,14 @@ def test_whoever_comes_to_own_a_lease_has_not_approved_its_extension() -> None:
     for lease in (taken, shared):
         assert lease.wish is not None
         assert lease.wish.steps[0].votes == (votes[1],)
+
+
+def test_what_was_reserved_is_taken_back_and_changed_by_whose_it_is_now() -> None:
+    waiting = ownership.take(offered(lease=a_lease(State.WAITING_FOR_CAPACITY)), MEMBER, None, NOW).lease
+    assert code(lambda: transitions.withdraw(waiting, REQUESTER.id, NOW)) == "not-owner"
+    assert code(lambda: changes.revise(waiting, REQUESTER, Changes(count=4), NOW)) == "not-owner"
+    assert transitions.withdraw(waiting, MEMBER.id, NOW).lease.outcome is State.WITHDRAWN
+    assert changes.revise(waiting, MEMBER, Changes(count=4), NOW).lease.owner == MEMBER.id
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,24 @@ async def test_a_lease_moves_when_its_receiver_accepts_and_not_before(world: Wor
     ]
 
 
+async def test_a_reservation_is_made_for_whoever_owns_it_by_then(world: World) -> None:
+    """Also when the former owner's account is closed meanwhile, and the price is looked at again before it starts."""
+    populated(world)
+    start = (await world.env.get_current_time()) + timedelta(days=2)
+    handle = await world.ask(start=start)
+    await world.until(handle, State.AWAITING_APPROVAL)
+    assert (await world.act(handle, Verb.APPROVE, MANAGER)).ok
+    await world.until(handle, State.APPROVED)
+    assert (await world.act(handle, Verb.TRANSFER, REQUESTER, to=MEMBER.id)).ok
+    assert (await world.act(handle, Verb.TAKE, MEMBER)).ok
+    gone(world, REQUESTER)
+    await world.sleep(timedelta(days=2, minutes=5))
+    lease = await world.until(handle, State.ACTIVE)
+    assert (lease.owner, lease.owner_ids, lease.former_owners) == (MEMBER.id, (MEMBER.id,), (REQUESTER.id,))
+    assert [(r.team, r.person) for r in world.ledger.held()] == [("research", MEMBER.id)]
+    assert (await world.act(handle, Verb.RELEASE, REQUESTER)).code == "inactive"
+
+
 async def test_the_former_owner_has_no_rights_and_still_cannot_decide_on_it(world: World) -> None:
     populated(world)
     handle = await world.active()
