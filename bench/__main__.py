@@ -14,11 +14,13 @@ from lessor.leaving import leave
 NAMES = {
     "startup": "`lessor --help` and `lessor up`",
     "history": "events of a 30-day lease",
+    "policy": "deciding a request by 100 rules",
     "updates": "round trip of approve and extend",
     "lifecycle": "CPU per lease, leases per second",
     "acks": "acknowledging slash commands while everything behind hangs",
     "memory": "worker memory per cached lease",
     "cache": "worker memory with many more open leases than the cache holds",
+    "quota": "quota reservations a second while everybody wants the same team's GPUs and money",
     "crowd": "many leases ending at once; SIGKILL of the worker",
 }
 

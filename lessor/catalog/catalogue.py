@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -88,8 +89,9 @@ class Catalogue:
         return self._prices.hourly(instance_type, region, market, at)
 
 
+@lru_cache(maxsize=1)
 def load_catalogue() -> Catalogue:
-    """The catalogue that this package ships."""
+    """The catalogue that this package ships; read once, since nothing changes it."""
     gpus, prices = _document("gpus.yaml"), _document("prices.yaml")
     types = [GpuType(name, **facts) for name, facts in gpus["types"].items()]
     models = [

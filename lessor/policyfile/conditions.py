@@ -34,6 +34,9 @@ from lessor.policyfile.kinds import (
 from lessor.policyfile.operators import KindError
 from lessor.policyfile.parsing import Node, as_node, core, dotted, error_at, literal, parse
 
+KEPT = 2_000
+"""Compiled conditions are kept: a file is checked, then compiled, and read again whenever it changes a little."""
+
 Scope = dict[str, Kind]
 """The variables of `exists` and `all` that are visible here."""
 
@@ -53,6 +56,7 @@ class Condition:
         return None if result is UNKNOWN else bool(result)
 
 
+@lru_cache(maxsize=KEPT)
 def compile_condition(text: str) -> Condition:
     """Raises `ConditionError` for a syntax error, an unknown fact or function, or kinds that do not fit."""
     try:

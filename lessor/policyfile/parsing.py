@@ -73,8 +73,12 @@ def error_at(node: Node, message: str) -> ConditionError:
 
 def written(node: Node, text: str) -> str:
     """How `node` stands in the condition's `text`, on one line and without comments."""
-    tokens = [one for one in node.scan_values(lambda part: isinstance(part, Token)) if one.start_pos is not None]
-    start, end = _balanced(text, min(one.start_pos for one in tokens), max(one.end_pos for one in tokens))
+    tokens = list(node.scan_values(lambda part: isinstance(part, Token)))
+    start = min(one.start_pos for one in tokens if one.start_pos is not None)
+    end = max(one.end_pos for one in tokens if one.end_pos is not None)
+    for sign in _signs(node):
+        start = text.rfind(sign, 0, start)
+    start, end = _balanced(text, start, end)
     return " ".join(COMMENT.sub(lambda found: found[1] or "", text[start:end]).split())
 
 
@@ -104,6 +108,20 @@ def literal(token: Token) -> Any:
     raise ConditionError(f"uses {what}, which conditions do not offer", token.line or 1, token.column or 1)
 
 
+def _signs(node: Node) -> list[str]:
+    """The `!` and `-` that `node` begins with, the innermost first: the tree has no place of them."""
+    found: list[str] = []
+    first: Node | Token = node
+    while isinstance(first, Tree) and first.children:
+        kind = getattr(first.children[0], "data", "")
+        if kind in ("unary_not", "unary_neg"):
+            found.insert(0, "!" if kind == "unary_not" else "-")
+            first = first.children[1]
+        else:
+            first = first.children[0]
+    return found
+
+
 def _balanced(text: str, start: int, end: int) -> tuple[int, int]:
     """The span with the brackets that belong to it: the tree has none of them."""
     opened = 0
@@ -116,7 +134,7 @@ def _balanced(text: str, start: int, end: int) -> tuple[int, int]:
             opened -= 1
             end = max(end, found.end())
         elif found["close"]:
-            start = text.rfind("(", 0, start)
+            start = text.rfind("(" if found["close"] == ")" else "[", 0, start)
     return start, end
 
 

@@ -42,7 +42,8 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal):
-        return format(value.normalize(), "f")
+        written = format(value, "f")
+        return written.rstrip("0").rstrip(".") if "." in written else written
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, str):

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from lessor.config.durations import Duration
-from lessor.config.model import Section, Text
+from lessor.config.model import Text
 from lessor.config.rules import frozen
+from lessor.config.section import Section
 from lessor.domain.request import Market, Workload
 
 DEFAULT_INSTANT = datetime.fromisoformat("2026-01-14T10:00:00+00:00")

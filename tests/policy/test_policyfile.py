@@ -254,8 +254,8 @@ SMALLER = (
 )
 
 
-def suggested(rule: str, place: str = "", **changes: Any) -> list[Suggestion]:
-    head = VALID.partition("policy:")[0].replace("zones: [us-east-1a]", f"markets: [on-demand, spot]{place}")
+def suggested(rule: str, markets: str = "[on-demand, spot]", **changes: Any) -> list[Suggestion]:
+    head = VALID.partition("policy:")[0].replace("zones: [us-east-1a]", f"markets: {markets}")
     policy = compile_policy(loads(head + f"policy:\n  rules:\n    - {rule}\n"))
     request = a_request(place=Place("aws", "research-us"), checkpoints=True, **changes)
     return list(policy.judge(Case(request, a_price("1"), REQUESTER, NOW)).suggestions)
@@ -272,10 +272,11 @@ def test_a_suggestion_that_changes_nothing_or_cannot_be_had_is_not_made() -> Non
     found = Suggestion("spot", "half the price", market="spot")
     assert suggested(SPOT) == [found]
     assert suggested(SPOT, market=Market.SPOT) == []
-    assert suggested(SPOT.replace("market: spot", "market: capacity-block")) == []
+    elsewhere = "[on-demand]\n  - {name: other, regions: [us-east-1], markets: [spot]}"
+    assert suggested(SPOT, markets=elsewhere) == []
     smaller = Suggestion("smaller", "enough", instance_type="g5.xlarge", count=1)
     assert suggested(SMALLER, workload=Workload.NOTEBOOK) == [smaller]
-    assert suggested(SMALLER, "\n    instance_types: [g5.2xlarge]", workload=Workload.NOTEBOOK) == []
+    assert suggested(SMALLER, "[spot]\n    instance_types: [g5.2xlarge]", workload=Workload.NOTEBOOK) == []
 
 
 def test_a_rule_limits_requests_and_extensions() -> None:

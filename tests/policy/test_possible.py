@@ -234,7 +234,7 @@ CONDITIONS = st.recursive(
 def test_what_is_refused_holds_for_no_request(text: str, world: dict[str, Any]) -> None:
     """Only soundness: whatever some request meets is never refused."""
     known = dict.fromkeys(documented()) | world
-    known["request.days"] = known["request.hours"] / 24
+    known["request.days"] = world["request.hours"] / 24
     known["quote.known"] = known["quote.total"] is not None
     known["time.weekend"] = known["time.weekday"] in ("saturday", "sunday")
     known["time.now"] = datetime(2026, 11, 27, tzinfo=UTC)
