@@ -84,10 +84,10 @@ class ProvisioningActivities:
 
     @blocking
     def set_end(self, move: MoveEnd) -> None:
-        """Write the end date on the resources (law 10): the one that holds now, which may be later than `move`."""
+        """Write the end on the resources (law 10): the one that holds now, also while people decide on a later one."""
         with as_application_errors():
             lease = lease_of(self._ledger, LeaseRef(move.lease_id, 0))
-            self._provider(lease).set_end(lease.id, lease.request.place, lease.ends_at or move.ends)
+            self._provider(lease).set_end(lease.id, lease.request.place, lease.runs_until or move.ends)
 
     @blocking
     def set_owner(self, ref: LeaseRef) -> None:

@@ -49,11 +49,7 @@ class Life(Using):
         """At once, or when the time has come that it was reserved for."""
         if self.lease.request.start and not (await self._sleep() and self.lease.state is State.APPROVED):
             return
-        late = life.too_late(self.lease, workflow.now())
-        if late:
-            self._book.apply(life.fail(self.lease, late, workflow.now()))
-        else:
-            await self._provision()
+        await self._provision()
 
     async def _await_capacity(self) -> None:
         if await self._sleep() and self.lease.state is State.WAITING_FOR_CAPACITY:
@@ -61,6 +57,10 @@ class Life(Using):
 
     async def _provision(self) -> None:
         if await self._outdated():
+            return
+        late = life.too_late(self.lease, workflow.now())
+        if late:
+            self._book.apply(life.fail(self.lease, late, workflow.now()))
             return
         self._book.apply(life.start_provisioning(self.lease, workflow.now()))
         await self._book.flush()
