@@ -16,6 +16,7 @@ from bot.threads import Threads, stamp
 from lessor.contracts import Delivery, Notice
 from lessor.domain.lease import Lease, State
 from lessor.domain.pending import Question
+from lessor.domain.worktime import is_open
 from lessor.rendering import Renderer
 
 
@@ -104,9 +105,13 @@ class Chasing:
         return compose(parts, [self._buttons.reply(lease.id, found.by)] if found and waiting and buttons else ())
 
     async def _under(self, lease: Lease, notice: Notice, occasion: str, told: Delivery, now: datetime) -> Delivery:
-        """The same words under the card in the channel and under the card of everybody who can decide."""
-        around = await self._asked(lease, now)
-        people = {one.id for open_step in around.steps for one in open_step.deciders}
+        """The same words under the card in the channel and under the card of everybody who can decide.
+
+        Nobody is reminded outside their working hours: who works now is, and the others when they do.
+        """
+        deciders = await self._around.deciders(lease, lease.steps, now)
+        around = await self._around.of(lease, lease.steps, deciders, now)
+        people = {one.id for one in deciders if notice is not Notice.REMINDER or is_open(one.hours, now)}
         await self._threads.under_cards(
             lease, "request", occasion, lambda r: self._write(lease, notice, around, now, r, ()), people
         )
@@ -131,5 +136,5 @@ class Chasing:
 
 def _round(lease: Lease) -> str:
     """Which reminder this is: they count anew whenever the request is asked anew."""
-    counts = (sum(step.reminders for step in lease.steps), sum(step.escalations for step in lease.steps))
+    counts = (sum(step.reminders for step in lease.steps), sum(len(step.approvers) for step in lease.steps))
     return f"{stamp(lease.asked_at)}-{counts[0]}-{counts[1]}"

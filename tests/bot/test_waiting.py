@@ -12,6 +12,7 @@ from lessor.domain.absence import stands_in
 from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
+from lessor.domain.worktime import Hours
 from lessor.sandbox.slack import buttons, visible_text
 from lessor.when import local
 from tests.bot.world import ADMIN, FINANCE, MANAGER, MANAGER_2, REQUESTER, World
@@ -154,3 +155,16 @@ async def test_everybody_but_the_requester_and_the_channel_hears_nothing_of_a_de
     await world.act(lease, Verb.APPROVE, FINANCE.id)
     assert {name: len(await world.slack.person(name).dms()) for name in names} == before
     assert world.engine.leases[lease.id].state is State.APPROVED
+
+
+async def test_nobody_is_reminded_outside_their_working_hours(world: World) -> None:
+    now = world.clock() + timedelta(minutes=16)
+    works = Hours("UTC", ((now - HOUR, 0),))
+    rests = replace(works, days=tuple(day for day in range(7) if day != now.weekday()))
+    world.directory.people[:] = [REQUESTER, replace(MANAGER, hours=works), replace(MANAGER_2, hours=rests), ADMIN]
+    lease = await world.ask()
+    await later(world, lease, timedelta(minutes=16))
+    manager, resting = world.slack.person("manager"), world.slack.person("manager-2")
+    card, other = await manager.wait_for_message("GPU request"), await resting.wait_for_message("GPU request")
+    assert "*Reminder:*" in visible_text((await manager.messages(card["channel"], card["ts"]))[-1])
+    assert len(await resting.messages(other["channel"], other["ts"])) == 1
