@@ -6,8 +6,10 @@ No channel holds up another: what a second one fails at is put on record, and re
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from bot.facts import facts
 from bot.notifier import SlackNotifier
@@ -15,15 +17,13 @@ from bot.telling import telling
 from lessor.contracts import Delivery, Notice, PageInput
 from lessor.domain.lease import Lease
 from lessor.notify import Letter, Webhook, occasion
-from lessor.ports import Directory
 
 
 class Channels:
     """Gives each notice a letter and an event, and lets Slack's chain decide who is told."""
 
-    def __init__(self, slack: SlackNotifier, directory: Directory, webhook: Webhook | None = None) -> None:
+    def __init__(self, slack: SlackNotifier, webhook: Webhook | None = None) -> None:
         self._slack = slack
-        self._directory = directory
         self._webhook = webhook
 
     async def notify(
@@ -38,18 +38,14 @@ class Channels:
     ) -> Delivery:
         """Reach somebody. While there is patience, raises what Slack fails at now, after the others had their turn."""
         name = occasion(lease, notice, before, revision or lease.revision)
-        values = {**facts(lease, now), "before": before}
-        letter = Letter(notice.value, name, values, await self._names(lease))
+        letter = Letter(notice.value, name, {**facts(lease, now), "before": before}, _named(lease))
         with telling(letter, patient=patient) as current:
-            told, problem = await asyncio.gather(
-                self._slack.notify(lease, notice, before, now),
-                self._announced(lease, notice, name, before, now),
-                return_exceptions=True,
-            )
-        if isinstance(told, BaseException):
-            raise told
-        if isinstance(problem, BaseException):
-            raise problem
+            slack = self._slack.notify(lease, notice, before, now)
+            if self._webhook is None:
+                told, problem = await slack, ""
+            else:
+                event = self._webhook.announce(lease, notice, name, before, now)
+                told, problem = await _both(slack, event)
         current.raise_if_unheard(told)
         return replace(told, problem="; ".join(filter(None, (told.problem, problem))))
 
@@ -61,13 +57,21 @@ class Channels:
         current.raise_if_unheard(told)
         return told
 
-    async def _announced(self, lease: Lease, notice: Notice, name: str, before: timedelta, now: datetime) -> str:
-        return await self._webhook.announce(lease, notice, name, before, now) if self._webhook else ""
 
-    async def _names(self, lease: Lease) -> dict[str, str]:
-        """The names of those of whom a letter may speak; in Slack the mention shows the name."""
-        refusal, counter, transfer = lease.refusal, lease.counter, lease.transfer
-        ids = [lease.owner, lease.decided_by, lease.cancelled_by, *(one.id for one in lease.co_owners)]
-        ids += [one.by for one in (refusal, counter, transfer, lease.wish, *lease.questions) if one]
-        people = [await self._directory.person(one) for one in dict.fromkeys(filter(None, ids))]
-        return {one: person.name for person in people if person and person.name for one in person.all_ids}
+async def _both(slack: Coroutine[Any, Any, Delivery], event: Coroutine[Any, Any, str]) -> tuple[Delivery, str]:
+    """Side by side; the event is let finish before Slack's failure is raised."""
+    told, problem = await asyncio.gather(slack, event, return_exceptions=True)
+    if isinstance(told, BaseException):
+        raise told
+    if isinstance(problem, BaseException):
+        raise problem
+    return told, problem
+
+
+def _named(lease: Lease) -> tuple[str, ...]:
+    """The ids of those whom a letter about the lease may name."""
+    refusal, counter, transfer = lease.refusal, lease.counter, lease.transfer
+    ids = [lease.owner, lease.decided_by, lease.cancelled_by, *(one.id for one in lease.co_owners)]
+    ids += [one.by for one in (refusal, counter, transfer, lease.wish, *lease.questions) if one]
+    ids += [one.answered_by for one in lease.questions]
+    return tuple(dict.fromkeys(filter(None, ids)))

@@ -151,13 +151,19 @@ class Reach:
         if not (self._mail and letter and person) or not (instead or self._mail.always(letter)):
             return Told()
         owns = isinstance(topic, Lease) and person.is_same(topic.holder_ids)
-        reader = Reader(person, owns, recipient.away_until, besides=not instead)
+        names = await self._names(letter.people)
+        reader = Reader(person, owns, recipient.away_until, not instead, names)
         try:
             await self._mail.deliver(topic.id, letter, reader, now)
         except (UndeliverableError, PostponedError) as error:
             log.warning("mail not delivered", topic=topic.id, to=person.id, why=str(error))
             return Told(problem=f"{recipient.name} by mail: {error}")
         return Told(EMAIL)
+
+    async def _names(self, ids: Iterable[str]) -> dict[str, str]:
+        """What people are called, by each of their ids; in Slack the mention shows it."""
+        people = [await self._directory.person(one) for one in ids]
+        return {one: person.name for person in people if person and person.name for one in person.all_ids}
 
     async def _departed(self, topic: Topic, recipient: Recipient, person: Person, now: datetime) -> Told:
         """Somebody with a deactivated account. Mail may still get through to them, but nobody counts on that."""

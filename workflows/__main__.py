@@ -145,7 +145,7 @@ def _activities(
     rooms = Accounting(parts.ledger, plan).around
     by_slack = SlackNotifier(slack, directory, parts.ledger, slack_settings(parts.config), wording, besides.mail, rooms)
     webhook = Webhook(besides.hook, session, parts.ledger) if besides.hook else None
-    notifier = Channels(by_slack, directory, webhook)
+    notifier = Channels(by_slack, webhook)
     activities = Activities(
         RecordActivities(parts.ledger, directory, plan),
         AssessmentActivities(parts.providers, judge(parts.live), directory, parts.ledger, utc_now, plan, calendar),

@@ -30,23 +30,27 @@ _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 class Letter:
     """One notice to be mailed. `template` is a file of `templates/mail/` without its ending, `occasion` a business key.
 
-    `values` are what the template may speak of; `names` are the names of people by the ids that `values` hold.
+    `values` are what the template may speak of; `people` are the ids of those whom it may name.
     """
 
     template: str
     occasion: str
     values: Mapping[str, object] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
+    people: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Who reads a letter and why they get it: as owner, for an owner who is away, or besides Slack."""
+    """Who reads a letter and why they get it: as owner, for an owner who is away, or besides Slack.
+
+    `names` are the names of the people whom the letter may name, by id.
+    """
 
     person: Person
     owns: bool = False
     away_until: datetime | None = None
     besides: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class LetterWriter:
             raise UndeliverableError(f"template mail/{letter.template}.j2 cannot be used: {error}") from error
 
     def _written(self, letter: Letter, reader: Reader) -> Written:
-        names = letter.names
+        names = reader.names
 
         def named(someone: str) -> str:
             return names.get(someone) or someone

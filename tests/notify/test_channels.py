@@ -58,7 +58,7 @@ class Scene:
         world.client._sleep = at_once
         mail = Mailer(SmtpSender(to(self.sink)), WRITER, world.ledger, self.always)
         by_slack = SlackNotifier(world.client, world.profiles, world.ledger, SETTINGS, None, mail)
-        self.channels = Channels(by_slack, world.profiles, self.webhook)
+        self.channels = Channels(by_slack, self.webhook)
 
     async def warn(self, lease: Lease, before: timedelta = HALF_AN_HOUR, *, patient: bool = True) -> Delivery:
         return await self.channels.notify(

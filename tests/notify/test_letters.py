@@ -25,11 +25,11 @@ STATES = list(State)
 
 
 def a_letter(lease: Lease, notice: Notice, now: datetime = READY, before: timedelta = HALF_AN_HOUR) -> Letter:
-    return Letter(notice.value, f"{notice.value}-1", {**facts(lease, now), "before": before}, NAMES)
+    return Letter(notice.value, f"{notice.value}-1", {**facts(lease, now), "before": before})
 
 
 def written(lease: Lease, notice: Notice, reader: Reader | None = None, now: datetime = READY) -> Written:
-    return WRITER.write(a_letter(lease, notice, now), reader or Reader(OWNER, owns=True))
+    return WRITER.write(a_letter(lease, notice, now), reader or Reader(OWNER, owns=True, names=NAMES))
 
 
 def test_a_warning_says_when_in_the_reader_s_zone_what_follows_and_which_commands_help() -> None:
@@ -68,7 +68,11 @@ def test_the_html_says_the_same_and_loads_and_links_to_nothing() -> None:
 
 @pytest.mark.parametrize("notice", list(Notice))
 def test_every_notice_has_words_in_every_state_and_for_every_reader(notice: Notice) -> None:
-    readers = (Reader(OWNER, owns=True), Reader(ADMIN), Reader(ADMIN, away_until=ENDS, besides=True))
+    readers = (
+        Reader(OWNER, owns=True, names=NAMES),
+        Reader(ADMIN, names=NAMES),
+        Reader(ADMIN, away_until=ENDS, besides=True, names=NAMES),
+    )
     for lease, reader in product([a_lease(state) for state in STATES], readers):
         mail = written(lease, notice, reader)
         assert lease.id in mail.subject
@@ -79,18 +83,18 @@ def test_every_notice_has_words_in_every_state_and_for_every_reader(notice: Noti
 
 
 def test_who_stands_in_is_told_whose_it_is_and_until_when() -> None:
-    mail = written(a_lease(), Notice.WARNING, Reader(ADMIN, away_until=ENDS))
+    mail = written(a_lease(), Notice.WARNING, Reader(ADMIN, away_until=ENDS, names=NAMES))
     assert "The lease belongs to The Requester, who is away until Friday 27 November 2026 17:15 UTC." in mail.text
 
 
 def test_besides_slack_it_says_so() -> None:
-    mail = written(a_lease(), Notice.WARNING, Reader(OWNER, owns=True, besides=True))
+    mail = written(a_lease(), Notice.WARNING, Reader(OWNER, owns=True, besides=True, names=NAMES))
     assert "lessor of Example mails you this besides its message in Slack." in mail.text
 
 
 def test_who_decides_reads_price_and_purpose_and_how_to_decide_and_the_requester_how_to_withdraw() -> None:
     lease = a_lease(State.AWAITING_APPROVAL)
-    mail = written(lease, Notice.REQUEST, Reader(ADMIN), now=ASKED)
+    mail = written(lease, Notice.REQUEST, Reader(ADMIN, names=NAMES), now=ASKED)
     assert mail.subject == "GPU request gpu-7k3qxa2m from The Requester waits for you"
     assert "The Requester asks for 8 x A100-80GB as p4de.24xlarge (8 x A100-80GB)" in mail.text
     assert "Price: 98.32 USD an hour, about 786.56 USD for 8 h." in mail.text
@@ -114,7 +118,7 @@ EVIL = 'x</p><script>alert("1")</script> &amp; \u202edesrever\u202c\u0007 \r\nBc
 
 def test_what_people_typed_is_text_in_both_parts_and_begins_no_header() -> None:
     lease = replace(a_lease(State.AWAITING_APPROVAL, request=a_request(purpose=EVIL)), owner=EVIL)
-    mail = WRITER.write(a_letter(lease, Notice.REQUEST), Reader(ADMIN))
+    mail = WRITER.write(a_letter(lease, Notice.REQUEST), Reader(ADMIN, names=NAMES))
     assert "\n" not in mail.subject
     assert "\r" not in mail.subject + mail.text + mail.html
     assert '<script>alert("1")</script> &amp; desrever \nBcc' in mail.text
@@ -125,8 +129,8 @@ def test_what_people_typed_is_text_in_both_parts_and_begins_no_header() -> None:
 
 
 def test_names_are_escaped_as_well() -> None:
-    letter = replace(a_letter(a_lease(), Notice.TRANSFERRED), names={"U0REQUESTER": "<b>Eve</b>"})
-    mail = WRITER.write(letter, Reader(ADMIN))
+    reader = Reader(ADMIN, names={"U0REQUESTER": "<b>Eve</b>"})
+    mail = written(a_lease(), Notice.TRANSFERRED, reader)
     assert "<b>Eve</b> owns" in mail.text
     assert "&lt;b&gt;Eve&lt;/b&gt; owns" in mail.html
 
@@ -147,7 +151,9 @@ def test_an_organisation_words_it_otherwise(tmp_path: Path) -> None:
         "{% block subject %}Ready to go{% endblock %}{% block title %}Go, {{ reader.person.name }}{% endblock %}"
     )
     (tmp_path / "mail" / "why.j2").write_text("{{ organisation }} says so.")
-    mail = LetterWriter("Example", tmp_path).write(a_letter(a_lease(), Notice.READY), Reader(OWNER, owns=True))
+    mail = LetterWriter("Example", tmp_path).write(
+        a_letter(a_lease(), Notice.READY), Reader(OWNER, owns=True, names=NAMES)
+    )
     assert mail.subject == "Ready to go"
     assert mail.text == "Go, The Requester\n\n-- \nExample says so.\n"
 
@@ -168,6 +174,6 @@ def test_a_template_that_cannot_be_used_is_named_and_stops_no_other_channel(tmp_
 
 def test_administrators_are_paged_in_words() -> None:
     values = {"alarm": "brake", "subject": "research-us", "problem": "9 of 10 machines vanished", "lease": None}
-    mail = WRITER.write(Letter("page", "brake", values), Reader(ADMIN))
+    mail = WRITER.write(Letter("page", "brake", values), Reader(ADMIN, names=NAMES))
     assert mail.subject == "Needs a look: brake (research-us)"
     assert "Needs a look: the brake holds for research-us\n\n9 of 10 machines vanished\n" in mail.text

@@ -20,7 +20,7 @@ from tests.builders import ENDS, LEASE_ID, READY, a_lease
 from tests.notify.test_smtp import to
 
 OWNER = Person("U0REQUESTER", name="The Requester", email="requester@example.com")
-LETTER = Letter("ready", "ready-7", {**facts(a_lease(), READY), "before": timedelta()}, {})
+LETTER = Letter("ready", "ready-7", {**facts(a_lease(), READY), "before": timedelta()})
 WRITER = LetterWriter("Example")
 KEY = f"email/{LEASE_ID}/ready-7/U0REQUESTER"
 
@@ -64,7 +64,7 @@ async def test_each_reader_and_each_occasion_has_its_own(book: SqlLedger) -> Non
     sender = FakeSender()
     one = mailer(sender, book)
     other = Person("U0ADMIN", email="admin@example.com")
-    later = Letter("ready", "ready-9", LETTER.values, {})
+    later = Letter("ready", "ready-9", LETTER.values)
     for letter, person in ((LETTER, OWNER), (LETTER, other), (later, OWNER)):
         await one.deliver(LEASE_ID, letter, Reader(person), READY)
     assert [mail["To"].addresses[0].addr_spec for mail in sender.sent] == [OWNER.email, other.email, OWNER.email]

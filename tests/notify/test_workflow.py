@@ -50,7 +50,7 @@ class Down:
         mail = Mailer(SmtpSender(to(sink)), LetterWriter("Example"), book)
         people = SlackDirectory(directory, self.client)
         by_slack = SlackNotifier(self.client, people, book, SETTINGS, None, mail)
-        return Channels(by_slack, people, Webhook(hook, self.session, book) if hook else None)
+        return Channels(by_slack, Webhook(hook, self.session, book) if hook else None)
 
 
 @pytest_asyncio.fixture
