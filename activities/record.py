@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from temporalio import activity
 
 from activities.beating import blocking
@@ -63,6 +65,9 @@ class RecordActivities:
 
     @activity.defn
     async def identify(self, any_id: str) -> Person:
-        """The person behind an id, now. Somebody unknown is a person without any right, never somebody else."""
+        """The person behind an id, now. Somebody unknown is a person without any right, never somebody else.
+
+        Their hours are left out: an act needs none, and every act would carry them into the history.
+        """
         person = await self._directory.person(any_id)
-        return person or Person(id=any_id, active=False)
+        return replace(person, hours=None) if person else Person(id=any_id, active=False)
