@@ -37,7 +37,7 @@ class Attendance:
         delegate = await self._known(delegate_id) if delegate_id else None
         absence = announced(person, until, delegate, self._clock())
         await asyncio.to_thread(self._book.go_away, absence)
-        return replace(absence, delegate=(await self._known(person.id)).delegate)
+        return replace(absence, delegate=(await self._known(person.id)).delegate or absence.delegate)
 
     async def back(self, person_id: str) -> Person:
         """The person decides again; as they are known now, still away if their status in Slack says so.

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import structlog
 
-from lessor import approvers, contracts
+from lessor import approvers
 from lessor.accounting import Accounting, Usage
 from lessor.advising import Advice, Advising
 from lessor.attendance import Attendance
@@ -29,6 +29,7 @@ from lessor.engine import Engine, TakenError, UnreachableError
 from lessor.offering import Choices, ModelChoice, Offering, PlaceChoice, Submitted
 from lessor.ports import (
     Directory,
+    DirectoryUnavailableError,
     LeaseIdTakenError,
     LeaseQuery,
     Ledger,
@@ -40,6 +41,7 @@ from lessor.ports import (
     Team,
 )
 from lessor.revising import revised
+from lessor.sweeping import sweep
 
 __all__ = ["Choices", "Gateway", "ModelChoice", "Offering", "PlaceChoice", "Submitted"]
 
@@ -163,18 +165,17 @@ class Gateway:
 
     async def look(self, person_id: str, *, people: bool = False) -> SweepOutcome | PeopleReport:
         """One look over all places, or over all people, now. Raises `Refused` ("not-admin", "unreachable", ...)."""
-        if not (await self._known(person_id)).admin:
-            raise Refused("not-admin", "only administrators start a look; it runs by itself as well")
-        try:
-            if people:
-                return await self._engine.look(contracts.PEOPLE_SCHEDULE, PeopleReport)
-            return await self._engine.look(contracts.SWEEP_SCHEDULE, SweepOutcome)
-        except UnreachableError as error:
-            raise Refused("unreachable", f"{error}; try again in a minute") from error
+        return await sweep(self._engine, await self._known(person_id), people=people)
 
     async def eligible(self, lease: Lease) -> tuple[Person, ...]:
-        """Who can decide now: active, distinct people of the steps that wait, and those who stand in for them."""
-        return await approvers.deciding(self._directory, lease, self._clock())
+        """Who can decide now: active, distinct people of the steps that wait, and those who stand in for them.
+
+        Raises `Refused` ("unreachable") while nobody knows who belongs to a group.
+        """
+        try:
+            return await approvers.deciding(self._directory, lease, self._clock())
+        except DirectoryUnavailableError as error:
+            raise Refused("unreachable", str(error)) from error
 
     async def headroom(self, team: str, model: str, project: str = "", person_id: str = "") -> tuple[Headroom, ...]:
         """The ceilings for GPUs at once that a lease of `model` counts against, with what is used now."""

@@ -103,7 +103,8 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
     zone, again = viewer.tz, _next_try(lease)
     request, quote, cost = lease.request, lease.quote, lease.cost(now)
     hourly = quote.offer.hourly if quote else None
-    deciders = ", ".join(person.name or person.id for person in eligible)
+    groups = (ref for step in waiting(lease.steps) for ref in step.approvers if ref.startswith("slack-group:"))
+    deciders = ", ".join((*(person.name or person.id for person in eligible), *dict.fromkeys(groups)))
     rules = "; ".join(f"{one.rule}: {one.text}" for one in lease.decision.reasons) if lease.decision else ""
     decided = f"{lease.decided_by} on {local(lease.decided_at, zone)}" if lease.decided_at else ""
     return [
