@@ -80,7 +80,7 @@ async def test_A10_a_purpose_of_signs_that_grow_can_be_posted_and_redrawn(world:
     lease = await world.ask(purpose=sign * 3_000)
     manager = world.slack.person("manager")
     card = await manager.wait_for_message(lease.id, "gpu-approvals")
-    assert buttons(card) == ["Approve", "Deny", "Details"]
+    assert buttons(card) == ["Approve", "Approve with changes", "Deny", "Ask", "Details"]
     assert longest(card) <= 3_000
     await manager.click(card, "approve")
     await world.settled()
@@ -153,7 +153,7 @@ async def test_A13_a_reason_of_5000_characters_opens_submits_and_is_decided(worl
     assert lease.request.purpose == reason
     card = await manager.wait_for_message(lease.id, "gpu-approvals")
     values = [e["value"] for b in card["blocks"] if b["type"] == "actions" for e in b["elements"]]
-    assert values == [lease.id] * 3
+    assert values == [lease.id] * 5
     await manager.click(card, "details")
     details = await manager.wait_for_view("word0550")
     assert len(details["blocks"]) <= 100

@@ -36,7 +36,7 @@ MOST_EVENTS = 10_240
 
 async def test_B04_history_limit_reached_by_a_polling_loop(leases: World) -> None:
     """Ninety days with fifty extensions. Looking at the machine is the sweep's work and adds nothing here."""
-    leases.terms = Terms(max_total=100 * DAY)
+    leases.terms = Terms(max_total=100 * DAY, auto_extensions=50)
     handle = await leases.active(duration=DAY)
     lease = await leases.lease(handle)
     assert lease.ends_at is not None
@@ -57,6 +57,7 @@ async def test_B05_too_many_updates_in_one_run() -> None:
     """25 at once are all answered, although the server takes 10; and a lease of 2,500 acts goes on."""
     async with dev_server() as env, busy_world(env) as leases:
         engine = TemporalEngine(env.client, Terms, answer_within=10 * MINUTE)
+        leases.terms = Terms(auto_extensions=25)
         handle = await leases.active()
         ends_at = (await leases.lease(handle)).ends_at
         assert ends_at is not None

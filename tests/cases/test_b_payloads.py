@@ -140,11 +140,13 @@ def test_B19_every_message_decodes_without_the_fields_that_were_added(message: t
 
 
 def test_B19_workflows_and_activities_take_one_model() -> None:
+    """Or nothing at all: what is not sent cannot arrive as something else."""
     taken = [inspect.signature(one.run) for one in WORKFLOWS]
     for holder in get_type_hints(Activities).values():
         taken += [inspect.signature(m) for m in vars(holder).values() if hasattr(m, "__temporal_activity_definition")]
     assert len(taken) >= 16
-    assert {len(signature.parameters) for signature in taken} == {2}
+    assert {len(signature.parameters) for signature in taken} <= {1, 2}
+    assert len([one for one in taken if len(one.parameters) == 2]) >= 16
 
 
 async def test_B32_time_skipping_runs_ahead_of_the_workflow(leases: World) -> None:

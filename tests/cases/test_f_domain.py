@@ -267,7 +267,7 @@ def test_F34_an_approval_limit_looks_at_the_on_demand_price() -> None:
 
 def a_price_of(hourly: str) -> Lease:
     lease = a_lease(State.APPROVED)
-    return transitions.requote(lease, a_quote(usd(hourly)), (a_step(),), READY).lease
+    return transitions.requote(lease, a_quote(usd(hourly)), a_decision(), (a_step(),), READY).lease
 
 
 def test_F42_an_approval_keeps_what_it_was_based_on() -> None:
