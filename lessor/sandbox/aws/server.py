@@ -128,3 +128,8 @@ class _ServerThread:
     async def _close(self) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
+        # aiohttp forgets a request whose caller went away: it would sleep on in a loop that is closed under it.
+        forgotten = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in forgotten:
+            task.cancel()
+        await asyncio.gather(*forgotten, return_exceptions=True)
