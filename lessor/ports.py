@@ -261,7 +261,7 @@ class QuotaBook(Protocol):
     def held(self, team: str = "") -> tuple[Reservation, ...]: ...
 
     def counted(self, account: Account, ceilings: Sequence[Ceiling], but: str = "") -> tuple[Reservation, ...]:
-        """What is held now against any of these ceilings of an account, except by one lease."""
+        """What is held now against any of these ceilings of an account, except by one lease; added up, not by lease."""
         ...
 
     def taken(self, account: Account, months: Sequence[str], but: str = "") -> tuple[Entry, ...]:

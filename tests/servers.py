@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from lessor.ledger.models import Base
 UNPRIVILEGED = "nobody"
 START_SECONDS = 60
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB", "max_connections=200")
+SAFE = ("shared_buffers=32MB", "max_connections=200")
+"""As an organisation would run it: every commit is on the disk before it is answered."""
 OTHERS = "datname = current_database() AND pid <> pg_backend_pid()"
 # The shell ends the server when its standard input closes, so that a killed test run leaves no server behind.
 LEASH = """
@@ -94,7 +96,7 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres() -> Iterator[PostgresServer]:
+def postgres(options: Sequence[str] = FAST) -> Iterator[PostgresServer]:
     """A server for as long as the block lasts. Raises `FileNotFoundError` when no PostgreSQL is installed."""
     binaries = _binaries()
     # Sockets have short paths only, so that a directory of pytest would not do.
@@ -105,7 +107,7 @@ def postgres() -> Iterator[PostgresServer]:
     subprocess.run(
         [*initdb, "--locale=C", "--encoding=UTF8"], check=True, cwd=home, stdout=subprocess.DEVNULL, **account
     )
-    settings = [word for setting in FAST for word in ("-c", setting)]
+    settings = [word for setting in options for word in ("-c", setting)]
     command: list[str | Path] = [binaries / "postgres", "-D", home / "data", "-k", home, "-h", "", *settings]
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(

@@ -7,13 +7,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, or_, select
+from sqlalchemy import Connection, Label, Table, bindparam, case, delete, func, or_, select
 
 from lessor.domain.budget import Commitment, Entry, Metering
 from lessor.domain.quota import Account
 from lessor.domain.settling import settle
 from lessor.ledger.database import Database
 from lessor.ledger.models import COMMITMENTS as C
+
+IF_CONCERNED = ("its_project", "its_person")
+
+
+def if_concerned(table: Table) -> tuple[Label[str], ...]:
+    """Project and person of a row where they are those that are asked for; so that sums have few rows."""
+    project, person = table.c.project, table.c.person
+    return (
+        case((project == bindparam("of_project"), project), else_="").label("its_project"),
+        case((person == bindparam("of_person"), person), else_="").label("its_person"),
+    )
+
 
 _FIGURES = ("time", "money", "ahead_time", "ahead_money", "ahead_from", "ahead_to", "running")
 _WHOSE = ("team", "project", "person", "model", "currency")
@@ -32,13 +44,16 @@ _ENTRIES = _ALL.where(*_IN_MONTHS).order_by(C.c.lease_id, C.c.month, C.c.part)
 _SUMS = (
     select(
         C.c.month,
-        *(C.c[name] for name in _WHOSE),
+        C.c.team,
+        *if_concerned(C),
+        C.c.model,
+        C.c.currency,
         func.sum(C.c.time),
         func.sum(C.c.money),
         func.count() - func.count(C.c.money),
     )
     .where(*_IN_MONTHS)
-    .group_by(C.c.month, *(C.c[name] for name in _WHOSE))
+    .group_by(C.c.month, C.c.team, *IF_CONCERNED, C.c.model, C.c.currency)
 )
 _DROP = delete(C).where(
     C.c.lease_id == bindparam("lease"), C.c.month == bindparam("in_month"), C.c.part == bindparam("of_part")
@@ -69,9 +84,12 @@ class CommitmentTable:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def settled(self, connection: Connection, lease_id: str, metering: Metering) -> Settled:
-        """What the lease has on record, and what it will have; closed months and former accounts keep theirs."""
-        before = self.of_lease(connection, lease_id)
+    def settled(self, connection: Connection, lease_id: str, metering: Metering, *, fresh: bool = False) -> Settled:
+        """What the lease has on record, and what it will have; closed months and former accounts keep theirs.
+
+        Nothing is looked up for a `fresh` lease, which has nothing on record.
+        """
+        before = [] if fresh else self.of_lease(connection, lease_id)
         return Settled(before, settle(lease_id, before, metering))
 
     def write(self, connection: Connection, found: Settled) -> None:
@@ -99,7 +117,7 @@ class CommitmentTable:
         return tuple(_entry(row) for row in connection.execute(_ENTRIES, _filter(account, months, but)))
 
     def sums(self, connection: Connection, account: Account, months: Iterable[str], but: str) -> tuple[Entry, ...]:
-        """The same added up by whom it counts for, without telling use from plan: quick, however many leases."""
+        """The same added up, without telling use from plan or others' projects apart: quick, however many leases."""
         return tuple(_sum(row) for row in connection.execute(_SUMS, _filter(account, months, but)))
 
     @cached_property
