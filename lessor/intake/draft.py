@@ -9,7 +9,7 @@ from typing import Protocol
 from lessor.domain.errors import FieldError, Invalid
 from lessor.domain.request import Limits, Market, Need, Place, Request, Workload
 from lessor.intake.wording import listed
-from lessor.when import End
+from lessor.when import End, Start
 
 
 class OfferedTeam(Protocol):
@@ -46,15 +46,18 @@ class Offered(Protocol):
 
 @dataclass(frozen=True)
 class Draft:
-    """`end_text` is the end as it was written, also when it is refused, so that a form can show it again.
+    """`end_text` and `start_text` are as they were written, also when refused, so that a form can show them again.
 
-    `missing` and `problems` name fields as `FieldError` does: need, count, end, team, workload, purpose, market, place,
-    disk_gib, data, tags. `places` are the names that can be chosen from.
+    `missing` and `problems` name fields as `FieldError` does: need, count, start, end, schedule, team, workload,
+    purpose, market, place, disk_gib, data, tags. `places` are the names that can be chosen from.
     """
 
     need: Need | None = None
     end: End | None = None
     end_text: str = ""
+    start: Start | None = None
+    start_text: str = ""
+    schedule: str = ""
     team: str = ""
     workload: Workload | None = None
     purpose: str = ""
@@ -90,6 +93,8 @@ class Draft:
             market=self.market,
             duration=self.end.duration,
             until=self.end.until,
+            start=self.start.at if self.start else None,
+            schedule=self.schedule,
             snapshot=self.snapshot,
             disk_gib=self.disk_gib,
             cost_center=self.cost_center,

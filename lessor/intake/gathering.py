@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from lessor.domain.request import Market, Place, Workload
 from lessor.intake.draft import Draft, Offered, OfferedPlace
 from lessor.intake.needs import Canonical, Said, read_need
 from lessor.intake.wording import MARKETS, NO, WORKLOADS, YES, listed, squeezed
-from lessor.when import End, UnclearEndError, parse_end
+from lessor.when import End, Start, UnclearEndError, end_after, parse_end, parse_start
 
 DEFAULT_DISK = 200
 REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-?\d{1,2}[a-z]?")
@@ -30,6 +30,8 @@ class Gathering:
     said: Said = field(default_factory=Said)
     end: End | None = None
     end_text: str = ""
+    start: Start | None = None
+    start_text: str = ""
     single: dict[str, str] = field(default_factory=dict)
     where: Place | None = None
     nowhere: list[str] = field(default_factory=list)
@@ -42,6 +44,7 @@ class Gathering:
         teams = [team.key for team in self.offered.teams]
         team = self.single.get("team") or (teams[0] if len(teams) == 1 else "")
         self._refuse_nowhere()
+        self._resolve_times()
         place = self.where or (place_of(self.offered.places[0]) if len(self.offered.places) == 1 else None)
         workload = self.single.get("workload")
         purpose = " ".join(self.words).strip(" ,;")
@@ -54,6 +57,9 @@ class Gathering:
             need=self.said.need,
             end=self.end,
             end_text=self.end_text,
+            start=self.start,
+            start_text=self.start_text,
+            schedule=self.single.get("schedule", ""),
             team=team,
             workload=Workload(workload) if workload else None,
             purpose=purpose,
@@ -85,24 +91,25 @@ class Gathering:
 
     def option(self, name: str, value: str) -> None:
         """An option by its name in `OPTIONS`."""
-        if name == "purpose":
-            self.words.append(value)
-        elif name == "team":
-            self.team(value)
-        elif name == "place":
-            self.place(value)
+        simple: dict[str, Callable[[str], object]] = {
+            "purpose": self.words.append,
+            "team": self.team,
+            "place": self.place,
+            "gpu": self.model,
+            "type": self.model,
+            "tag": self._tag,
+            "end": self.until,
+            "start": self.begin,
+            "schedule": self._schedule,
+        }
+        if name in simple:
+            simple[name](value)
         elif name in ("market", "workload"):
             self.choice(name, value)
-        elif name in ("gpu", "type"):
-            self.model(value)
         elif name in ("count", "memory", "disk"):
             self.number(name, value)
         elif name in ("snapshot", "checkpoints"):
             self._yes_or_no(name, value)
-        elif name == "tag":
-            self._tag(value)
-        elif name == "end":
-            self.until(value)
         else:
             self._once(name, value, name)
 
@@ -171,10 +178,41 @@ class Gathering:
             self.wrong("end", f"both '{self.end_text[:40]}' and '{text[:40]}' are given; choose one")
             return
         self.end_text = text
+
+    def begin(self, text: str) -> None:
+        """The start of a reservation."""
+        if self.start_text:
+            self.wrong("start", f"both '{self.start_text[:40]}' and '{text[:40]}' are given; choose one")
+            return
+        self.start_text = text
+
+    def _resolve_times(self) -> None:
+        """The start first, since weekdays and lengths in the end are meant from there."""
+        limits = self.offered.limits
+        if self.start_text:
+            try:
+                self.start = parse_start(self.start_text, self.now, self.zone, limits=limits)
+            except UnclearEndError as refused:
+                self.wrong("start", str(refused))
+                return
+        if not self.end_text:
+            return
         try:
-            self.end = parse_end(text, self.now, self.zone, limits=self.offered.limits)
+            if self.start:
+                self.end = end_after(self.end_text, self.start.at, self.now, self.zone, limits)
+            else:
+                self.end = parse_end(self.end_text, self.now, self.zone, limits=limits)
         except UnclearEndError as refused:
             self.wrong("end", str(refused))
+
+    def _schedule(self, value: str) -> None:
+        """Working hours by their name in the configuration."""
+        names = self.offered.limits.schedules
+        found = next((name for name in names if name.casefold() == value.casefold()), None)
+        if found is None:
+            self.wrong("schedule", f"'{value[:40]}' is no schedule; there are: {listed(names)}")
+        else:
+            self._once("schedule", found, "schedule")
 
     def _once(self, name: str, value: str, target: str) -> None:
         before = self.single.setdefault(name, value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -19,14 +21,18 @@ from lessor.intake.wording import (
     OPTION,
     OPTIONS,
     POINTS,
+    START_WORDS,
     WORKLOADS,
     near_option,
     squeezed,
 )
 from lessor.typed import Token, tokens
-from lessor.when import speaks_of_an_end
-from lessor.when.spans import UNIT
+from lessor.when import speaks_of_a_start, speaks_of_an_end
+from lessor.when.spans import UNIT, parse_span
 
+CLOCKED = re.compile(r"[:\-]|\d\s?[ap]\.?m")
+"""What makes a number after `from` a time or a date: `from 9:00`, `from 2026-12-24`, `from 9 am`."""
+LENGTH = re.compile(rf"\s\d+(\.\d+)?\s?({'|'.join(UNIT)})$")
 LOOKS = 300
 LONGEST_END = 8
 """Words in the longest end: `until the end of next month 18:00 Europe/Berlin`."""
@@ -66,12 +72,23 @@ class _Reader:
         while position < len(self.words):
             position += self._take(position)
 
+    @property
+    def _takes(self) -> tuple[Callable[[int], int], ...]:
+        return (
+            self._take_option,
+            self._take_start,
+            self._take_need,
+            self._take_end,
+            self._take_joined,
+            self._take_word,
+        )
+
     def _take(self, position: int) -> int:
         token = self.words[position]
         if token.quoted and not token.key:
             self.found.words.append(token.text)
             return 1
-        for take in (self._take_option, self._take_need, self._take_end, self._take_joined, self._take_word):
+        for take in self._takes:
             taken = take(position)
             if taken:
                 return taken
@@ -88,8 +105,8 @@ class _Reader:
         if not name:
             self._mistyped(key, token)
             return 0
-        if name == "end" and not token.quoted:
-            return self._end_option(position, value)
+        if name in ("end", "start") and not token.quoted:
+            return self._time_option(name, position, value)
         if value or name in ("snapshot", "checkpoints"):
             self.found.option(name, value.rstrip(",;") or "yes")
             return 1
@@ -98,22 +115,27 @@ class _Reader:
             return 2
         return 0
 
-    def _end_option(self, position: int, value: str) -> int:
-        """The end after `until:` may have several words; as many are taken as make sense together."""
+    def _time_option(self, name: str, position: int, value: str) -> int:
+        """The end or start after `until:` may have several words; as many are taken as make sense together."""
+        spoken = self._spoken if name == "end" else self._spoken_start
         first = [value] if value else []
         rest = [token.text for token in self.words[position + 1 : position + LONGEST_END] if not token.quoted]
         counts = range(len(rest), -1 if first else 0, -1)
-        longest = next((count for count in counts if self._spoken([*first, *rest[:count]])), None)
+        longest = next((count for count in counts if spoken([*first, *rest[:count]])), None)
         count = longest if longest is not None else 0 if first else min(1, len(rest))
         text = " ".join([*first, *rest[:count]])
         if not text:
             return 0
-        self.found.until(text)
+        self.found.option(name, text)
         return 1 + count
 
     def _spoken(self, words: list[str]) -> bool:
         self.looks -= 1
         return self.looks > 0 and speaks_of_an_end(" ".join(words), self.found.now, self.found.zone)
+
+    def _spoken_start(self, words: list[str]) -> bool:
+        self.looks -= 1
+        return self.looks > 0 and speaks_of_a_start(" ".join(words), self.found.now, self.found.zone)
 
     def _mistyped(self, key: str, token: Token) -> None:
         meant = near_option(key) if key and not token.text.partition(":")[2].startswith("//") else ""
@@ -154,6 +176,33 @@ class _Reader:
                 self.found.need(said, text)
                 return count
         return 0
+
+    def _take_start(self, position: int) -> int:
+        """`from monday 9:00`, `starting in 2 days`: the longest words that make a start."""
+        word = self.words[position]
+        if word.quoted or word.text.casefold() not in START_WORDS or self.found.start_text:
+            return 0
+        for count in range(LONGEST_END, 1, -1):
+            text = self._plain(position, count)
+            if text and self._means_start(text, position + count) and self._spoken_start([text]):
+                self.found.begin(text.rstrip(",;"))
+                return count
+        return 0
+
+    def _means_start(self, text: str, following: int) -> bool:
+        """In a free text, `from` with a weekday alone, or with a number that is no time, is no start.
+
+        What comes last may be the length of the lease, or a number of GPUs.
+        """
+        said = text.casefold().partition(" ")[2]
+        if said.isdigit() or (text[:4].casefold() == "from" and said[:1].isdigit() and not CLOCKED.search(said)):
+            return False
+        if LENGTH.search(said) and not said.startswith("in ") and not parse_span(said):
+            return False
+        counted = said.rpartition(" ")[2].isdigit() and any(
+            self._need(self._plain(following - 1, count)) for count in range(2, LONGEST)
+        )
+        return not counted and (any(letter.isdigit() for letter in text) or not self.found.words)
 
     def _take_end(self, position: int) -> int:
         """`8h`, `friday 18:00`, `until the end of june`: the longest words that make an end."""

@@ -28,6 +28,11 @@ OPTIONS = {
     "for": "end",
     "until": "end",
     "duration": "end",
+    "start": "start",
+    "starts": "start",
+    "from": "start",
+    "schedule": "schedule",
+    "hours": "schedule",
     "place": "place",
     "region": "place",
     "zone": "place",
@@ -65,6 +70,7 @@ END_STARTERS = frozenset(
     | set(MONTH)
 )
 """With these, or with a digit, an end may begin."""
+START_WORDS = frozenset({"from", "start", "starts", "starting", "begin", "begins", "beginning"})
 END_CONNECTORS = frozenset({"for", "until", "till", "til", "through", "in", "on", "at"})
 CONNECTORS = frozenset({"for", "until", "till", "til", "through", "in", "on", "at", "as", "with", "using", "and", ","})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from lessor.domain.errors import aware
@@ -43,9 +44,27 @@ def parse_end(
         offered = [*doubt.proposals, *_examples(limits)]
         accepted = [one for one in dict.fromkeys(offered) if _accepted(one, now, zone, base, limits)]
         meant = [one for one in accepted if one in doubt.proposals]
-        proposals = tuple(meant or accepted)[:3]
         why = str(doubt) if doubt.code in UNRANGED else f"{doubt}{_allowed(limits)}"
-        raise UnclearEndError(doubt.code, _message(text, why, proposals, meant=bool(meant)), proposals) from None
+        raise refused(doubt.code, text or "the end", why, meant or accepted, meant=bool(meant)) from None
+
+
+def refused(code: str, text: str, why: str, proposals: Sequence[str], *, meant: bool) -> UnclearEndError:
+    """The refusal of what was typed, with up to three texts that would be accepted, which may have been `meant`."""
+    said, offered = single_spaced(text), tuple(proposals)[:3]
+    quoted = f"'{said[:60]}'" if said not in ("the end", "the start") else said
+    listed = " or ".join(f"'{one}'" for one in offered)
+    words = f"; do you mean {listed}?" if meant else f"; write for example {listed}"
+    return UnclearEndError(code, f"{quoted} {why}{words if offered else ''}", offered)
+
+
+def spoken_there(moment: Moment, reading: Reading) -> Reading:
+    """Of the instants that the wall time can mean, the one at which the zone has the spoken abbreviation."""
+    for at in (reading.at, reading.second):
+        there = at.astimezone(moment.clock.zone) if at else None
+        if at and there and zone_name(there).casefold() == moment.spoken_zone:
+            return Reading(at, skipped=reading.skipped)
+    plain = f"{moment.wall:%Y-%m-%d %H:%M}"
+    raise Doubt(f"has the zone {moment.spoken_zone.upper()}, which your zone does not have then", plain, f"{plain} UTC")
 
 
 def end_and_rest(text: str, now: datetime, zone: str, base: datetime | None = None) -> tuple[datetime, str]:
@@ -125,7 +144,7 @@ def _span_end(span: Span, clock: Clock, zone: str, *, known: bool) -> End:
 def _moment_end(moment: Moment, now: datetime, zone: str) -> End:
     reading = moment.clock.read(moment.wall)
     if moment.spoken_zone:
-        reading = _spoken(moment, reading)
+        reading = spoken_there(moment, reading)
     past = reading.at <= now
     if past and reading.second and reading.second > now:
         raise Doubt("has passed once and comes again, the clocks go back", written(reading.second, zone))
@@ -140,16 +159,6 @@ def _moment_end(moment: Moment, now: datetime, zone: str) -> End:
         second=reading.second,
         skipped=reading.skipped,
     )
-
-
-def _spoken(moment: Moment, reading: Reading) -> Reading:
-    """Of the instants that the wall time can mean, the one at which the zone has the spoken abbreviation."""
-    for at in (reading.at, reading.second):
-        there = at.astimezone(moment.clock.zone) if at else None
-        if at and there and zone_name(there).casefold() == moment.spoken_zone:
-            return Reading(at, skipped=reading.skipped)
-    plain = f"{moment.wall:%Y-%m-%d %H:%M}"
-    raise Doubt(f"has the zone {moment.spoken_zone.upper()}, which your zone does not have then", plain, f"{plain} UTC")
 
 
 def _check_range(end: End, now: datetime, base: datetime | None, limits: Limits | None) -> None:
@@ -184,12 +193,3 @@ def _accepted(text: str, now: datetime, zone: str, base: datetime | None, limits
     except Doubt:
         return False
     return True
-
-
-def _message(text: str, why: str, proposals: tuple[str, ...], *, meant: bool) -> str:
-    said = single_spaced(text)
-    quoted = f"'{said[:60]}'" if said else "the end"
-    offered = " or ".join(f"'{one}'" for one in proposals)
-    if not offered:
-        return f"{quoted} {why}"
-    return f"{quoted} {why}; do you mean {offered}?" if meant else f"{quoted} {why}; write for example {offered}"
