@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import structlog
@@ -19,6 +18,7 @@ from bot.posting import Postman
 from bot.proposals import Proposal, suggestions
 from bot.reaching import Reach, Recipient
 from bot.settings import SlackSettings
+from bot.telling import gathered, heard, told_as
 from lessor.contracts import Delivery
 from lessor.domain.lease import Lease, State
 from lessor.ports import MessageRef
@@ -54,13 +54,12 @@ class Cards:
         def write(recipient: Recipient) -> Message:
             return card(self._wording, lease, now, recipient.zone, around)
 
-        told = await gathered(self._reach.tell(lease, _key(lease, r), r, write, now) for r in (channel, *people))
-        if told[0] or not deciders:
-            told.append((await self._reach.admins(lease, "request", write, now)).problem)
+        told = await gathered(self._reach.reach(lease, _key(lease, r), r, write, now) for r in (channel, *people))
+        if not told[0].via or not deciders:
+            told.append(told_as(await self._reach.admins(lease, "request", write, now)))
         await self._withdraw_buttons(lease, now, around, {person.id for person in deciders})
         await self._reach.first(lease, "waits", lambda r: self._waits(lease, now, r, around), now)
-        reached = any(not problem for problem in told)
-        return Delivery(reached, "slack:dm" if told[0] else channel.via, "; ".join(p for p in told if p))
+        return heard(told)
 
     async def decided(self, lease: Lease, now: datetime) -> Delivery:
         """Redraw every card without buttons, then tell the requester."""
@@ -122,15 +121,6 @@ def proposals(wording: Renderer, lease: Lease, found: Sequence[Proposal], headin
         blocks += [] if blocks else sections(parts[heading])
         blocks.append(SectionBlock(text=text, accessory=buttons.revise(lease.id, one.key, word)))
     return blocks
-
-
-async def gathered(work: Iterable[object]) -> list[str]:
-    """Await everything; only then raise the first failure, so that one recipient never spoils the others."""
-    done = await asyncio.gather(*work, return_exceptions=True)  # type: ignore[call-overload]
-    for outcome in done:
-        if isinstance(outcome, BaseException):
-            raise outcome
-    return list(done)
 
 
 def _key(lease: Lease, recipient: Recipient) -> str:

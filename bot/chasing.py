@@ -12,6 +12,7 @@ from bot.blocks.message import Message, compose
 from bot.cards import Cards
 from bot.facts import asked, facts
 from bot.reaching import Reach, Recipient
+from bot.telling import heard
 from bot.threads import Threads, stamp
 from lessor.contracts import Delivery, Notice
 from lessor.domain.lease import Lease, State
@@ -87,8 +88,7 @@ class Chasing:
         under = await self._threads.under_cards(lease, "request", f"thread-{occasion}", write, (person.name,))
         if person.name in under:
             return Delivery(True, person.via)
-        problem = await self._reach.tell(lease, f"{lease.id}/{occasion}/{person.name}", person, write, now)
-        return Delivery(not problem, "" if problem else person.via, problem)
+        return heard([await self._reach.reach(lease, f"{lease.id}/{occasion}/{person.name}", person, write, now)])
 
     def terms(self, lease: Lease, now: datetime, recipient: Recipient) -> Message:
         """The other terms as they stand, with what to press while they wait for an answer."""

@@ -15,6 +15,7 @@ from lessor.domain.lease import TERMINATED, Lease, State
 from lessor.domain.ownership import LESSOR
 from lessor.domain.pending import Question
 from lessor.domain.request import to_the_minute
+from lessor.domain.worktime import next_open
 from lessor.rendering import Safe, mrkdwn
 
 PURPOSE_MOST = 2_400
@@ -64,6 +65,14 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
     }
 
 
+def stop_ahead(lease: Lease, now: datetime) -> datetime | None:
+    """When its working hours stop it next, as it was announced or is to be; `None` for a lease that is not running."""
+    if lease.state is not State.ACTIVE:
+        return None
+    told = suspension.announcement(lease, now)
+    return told.stops_at if told else suspension.stop_to_announce(lease, now)
+
+
 def asked(question: Question | None) -> dict[str, object]:
     """One question with its answer, both set off as somebody's words."""
     return {
@@ -91,7 +100,7 @@ def _deadlines(lease: Lease, now: datetime) -> dict[str, datetime | None]:
 
 def _pending(lease: Lease, now: datetime) -> dict[str, object]:
     """What waits for somebody's answer, and what the working hours bring."""
-    told = lease.announced
+    stops_at = stop_ahead(lease, now)
     return {
         "suggestions": suggestions(lease)[:PROPOSALS_MOST],
         "offered": lease.transfer is not None,
@@ -103,8 +112,8 @@ def _pending(lease: Lease, now: datetime) -> dict[str, object]:
         "wish_length": to_the_minute(lease.wish.until - lease.ends_at) if lease.wish and lease.ends_at else timedelta(),
         "wish_reason": quoted(lease.wish.reason, REASON_MOST) if lease.wish and lease.wish.reason else "",
         "runs_until": lease.runs_until,
-        "suspends_at": told.stops_at if told else None,
-        "resumes_at": suspension.runs_again(lease, told.stops_at if told else now) if lease.schedule else None,
+        "suspends_at": stops_at,
+        "resumes_at": next_open(lease.schedule, stops_at or now) if lease.schedule else None,
         "exemption_reason": quoted(lease.exemption.reason, REASON_MOST) if lease.exemption else "",
     }
 

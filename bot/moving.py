@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import structlog
+from slack_sdk.errors import SlackApiError
 from slack_sdk.models.blocks import Block
 
+from bot import slack_errors
 from bot.acting import Acting
 from bot.ask import Ask, metadata
 from bot.blocks import fields
@@ -26,6 +29,8 @@ from lessor.typed import DOUBLE, SINGLE, single_spaced
 from lessor.when import end_and_rest, local, parse_end
 from lessor.when.end import written
 from lessor.when.spans import parse_span
+
+log = structlog.get_logger(__name__)
 
 _DAY = timedelta(days=1)
 _FORMS = {Verb.EXTEND: Form.EXTEND, Verb.RESTORE: Form.RESTORE, Verb.EXEMPT: Form.EXEMPT}
@@ -48,7 +53,7 @@ class Moving:
     async def ask(self, ask: Ask, verb: Verb) -> None:
         """Open the form; it says how much is left, or that nothing can be moved."""
         form = _FORMS[verb]
-        opened = await self._modals.open(ask, form, lease=ask.value)
+        opened = await self._modals.open(ask, form, lease=ask.value, ts=ask.ts)
         if opened is None:
             return
         try:
@@ -84,10 +89,23 @@ class Moving:
             return {"response_action": "errors", "errors": {"end": str(refused)[:1_000]}}
         told = await self._acting.act(ask, verb, lease_id, reason=fields.typed(ask.view, "reason"), until=until)
         if told.ok:
+            if verb is Verb.EXEMPT:
+                await self._call_off(metadata(ask.view), lease_id)
             view = self._modals.words(_FORMS[verb], "done", told.message.blocks)
             return {"response_action": "update", "view": view}
         field = "reason" if told.code == "no-reason" else "end" if typed else "until"
         return {"response_action": "errors", "errors": {field: told.message.text[:1_000]}}
+
+    async def _call_off(self, form: dict[str, str], lease_id: str) -> None:
+        """The announcement under which the button stood is settled at once; no notice speaks of it."""
+        lease = await self._desk.gateway.lease(lease_id)
+        if not form.get("ts") or lease.state is not State.ACTIVE:
+            return
+        past = self._desk.message("past.j2", notice="suspending", zone="", **facts(lease, self._desk.now()))
+        try:
+            await self._desk.slack.chat_update(channel=form["channel"], ts=form["ts"], **past.payload)
+        except SlackApiError as error:
+            log.info("an announcement could not be settled", lease=lease_id, error=slack_errors.code(error))
 
     async def command(self, ask: Ask, text: str, verb: Verb = Verb.EXTEND) -> None:
         """`/gpu extend ID WHEN [reason]`, and the same for the other verbs of `_USAGE`."""

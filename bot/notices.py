@@ -10,12 +10,13 @@ from slack_sdk.models.blocks import ButtonElement
 from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose
 from bot.cards import proposals
-from bot.facts import facts
+from bot.facts import facts, stop_ahead
 from bot.proposals import alternatives
 from bot.reaching import Recipient
 from bot.threads import stamp
 from lessor.contracts import Notice
 from lessor.domain.lease import IN_USE, Lease, State
+from lessor.domain.worktime import next_open
 from lessor.rendering import Renderer
 
 NEEDS_HANDS = (Notice.BLOCKED, Notice.STOP_FAILED, Notice.RESUME_FAILED)
@@ -62,15 +63,19 @@ class Notices:
         if notice is Notice.WARNING:
             return self._buttons.warned(lease) if lease.state in IN_USE else []
         if notice is Notice.SUSPENDING:
-            announced = lease.announced is not None and lease.state is State.ACTIVE
-            return [self._buttons.exempt(lease.id), self._buttons.details(lease.id)] if announced else []
+            stops = stop_ahead(lease, now) is not None
+            return [self._buttons.exempt(lease.id), self._buttons.details(lease.id)] if stops else []
         if _BUTTONS.get(notice) is not lease.state:
             return []
         return self._buttons.requester(lease, now) if owns else self._buttons.owner(lease, now)
 
 
-def occasion(lease: Lease, notice: Notice, before: timedelta = timedelta()) -> str:
-    """What tells one message from the next of its kind: a warning belongs to an end, a stop to its moment."""
+def occasion(lease: Lease, notice: Notice, now: datetime, before: timedelta = timedelta()) -> str:
+    """What tells one message from the next of its kind: a warning belongs to an end, a stop to its moment.
+
+    The announcement of a pause belongs to the opening after it, which does not move while the stop is told late.
+    """
+    stops_at = stop_ahead(lease, now)
     moments = {
         Notice.WARNING: f"{stamp(lease.ends_at)}-{int(before.total_seconds())}",
         Notice.EXTENDED: stamp(lease.ends_at),
@@ -79,7 +84,7 @@ def occasion(lease: Lease, notice: Notice, before: timedelta = timedelta()) -> s
         Notice.RESTORED: str(len(lease.spans)),
         Notice.STOP_FAILED: str(len(lease.spans)),
         Notice.REFUSED: stamp(lease.refusal.at if lease.refusal else None),
-        Notice.SUSPENDING: stamp(lease.announced.stops_at if lease.announced else None),
+        Notice.SUSPENDING: stamp(next_open(lease.schedule, stops_at) if stops_at else None),
         Notice.SUSPENDED: stamp(lease.suspended_at),
         Notice.RESUMED: str(len(lease.spans)),
         Notice.RESUME_FAILED: str(len(lease.spans)),

@@ -80,7 +80,7 @@ class SlackNotifier:
         def write(recipient: Recipient) -> Message:
             return self._notices.message(lease, notice, before, now, recipient)
 
-        told = occasion(lease, notice, before)
+        told = occasion(lease, notice, now, before)
         delivery = await self._reach.first(lease, told, write, now)
         if notice in _FOR_ALL_OWNERS:
             others = await self._reach.co_owners(lease)
@@ -123,7 +123,7 @@ class SlackNotifier:
         person = await self._directory.person(refusal.by) if refusal else None
         if refusal is None or person is None:
             return Delivery(False, problem=f"{refusal.by if refusal else 'nobody'} is no person who could be told")
-        key = f"{lease.id}/{occasion(lease, Notice.REFUSED)}/{person.id}"
+        key = f"{lease.id}/{occasion(lease, Notice.REFUSED, now)}/{person.id}"
 
         def write(recipient: Recipient) -> Message:
             return compose(self._wording.parts("refused.j2", zone=recipient.zone, **facts(lease, now)))

@@ -6,11 +6,10 @@ from datetime import datetime
 
 from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose
-from bot.cards import gathered
 from bot.facts import facts
 from bot.posting import Postman
 from bot.reaching import Reach, Recipient
-from bot.telling import Write
+from bot.telling import Write, gathered, heard
 from bot.threads import stamp
 from lessor.contracts import Delivery, Notice
 from lessor.domain.lease import Lease
@@ -92,11 +91,9 @@ class Offers:
     ) -> Delivery:
         found = {one.name: one for one in recipients}
         told = await gathered(
-            self._reach.tell(lease, f"{lease.id}/{occasion}/{one.name}", one, write, now) for one in found.values()
+            self._reach.reach(lease, f"{lease.id}/{occasion}/{one.name}", one, write, now) for one in found.values()
         )
-        reached = [one.via for one, problem in zip(found.values(), told, strict=True) if not problem]
-        problems = "; ".join(filter(None, told)) or ("" if reached else "there is nobody who could be told")
-        return Delivery(bool(reached), reached[0] if reached else "", problems)
+        return heard(told)
 
 
 def _values(lease: Lease, recipient: Recipient, now: datetime) -> dict[str, object]:

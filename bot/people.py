@@ -60,7 +60,8 @@ class People:
 
 def _names(member: dict[str, Any]) -> set[str]:
     profile = member.get("profile") or {}
-    names = (member.get("name"), profile.get("display_name"), member.get("real_name"), profile.get("real_name"))
+    names = [profile.get(field) for field in ("display_name", "real_name", "email")]
+    names += [member.get("name"), member.get("real_name")]
     return {str(name).lower() for name in names if name}
 
 

@@ -103,11 +103,6 @@ class Reach:
         via = next((one.via for one in told if one.via), "")
         return Delivery(bool(via), via, joined([first, *told]))
 
-    async def tell(self, topic: Topic, key: str, recipient: Recipient, write: Write, now: datetime) -> str:
-        """One recipient; empty, or why they can never be reached."""
-        told = await self.reach(topic, key, recipient, write, now)
-        return "" if told.via else told.problem
-
     async def reach(self, topic: Topic, key: str, recipient: Recipient, write: Write, now: datetime) -> Told:
         """Post or update one message, and mail its letter where Slack does not deliver it or it is always mailed.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import structlog
 from slack_sdk.errors import SlackApiError
@@ -17,6 +18,8 @@ from bot.blocks.message import Message
 from lessor.contracts import Delivery
 from lessor.domain.people import Person
 from lessor.notify import Letter
+
+Item = TypeVar("Item")
 
 log = structlog.get_logger(__name__)
 
@@ -116,6 +119,26 @@ class Topic(Protocol):
 
 Write = Callable[[Recipient], Message]
 """Builds a message for one recipient, in their zone."""
+
+
+def told_as(delivery: Delivery) -> Told:
+    """What came of telling several, as one of those who were to be told."""
+    return Told(delivery.via if delivery.delivered else "", delivery.problem)
+
+
+def heard(told: Sequence[Told]) -> Delivery:
+    """Whether any of them was reached, by the channel of the first who was."""
+    via = next((one.via for one in told if one.via), "")
+    return Delivery(bool(via), via, joined(told) or ("" if via else "there is nobody who could be told"))
+
+
+async def gathered(work: Iterable[Awaitable[Item]]) -> list[Item]:
+    """Await everything; only then raise the first failure, so that one recipient never spoils the others."""
+    done = await asyncio.gather(*work, return_exceptions=True)
+    for outcome in done:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return [outcome for outcome in done if not isinstance(outcome, BaseException)]
 
 
 def joined(told: Iterable[Told]) -> str:

@@ -58,7 +58,7 @@ class Upkeep:
 
     async def _one(self, lease: Lease, ref: MessageRef, name: str, kind: Notice, now: datetime) -> None:
         recipient = await self._reach.recipient(ref)
-        lives = kind in _LIVING or (kind in _EPISODES and name == occasion(lease, kind))
+        lives = kind in _LIVING or (kind in _EPISODES and name == occasion(lease, kind, now))
         if lives and _may_see(lease, recipient):
             message = self._notices.message(lease, kind, timedelta(), now, recipient)
             await self._postman.redraw(ref, message, lease.requested_at)

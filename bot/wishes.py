@@ -11,11 +11,11 @@ from slack_sdk.errors import SlackApiError
 from bot.around import NOTHING, Around, Surroundings
 from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose
-from bot.cards import gathered
 from bot.facts import REASON_MOST, facts, quoted
 from bot.posting import Postman
 from bot.reaching import Reach, Recipient
 from bot.settings import SlackSettings
+from bot.telling import gathered, heard, told_as
 from bot.threads import stamp
 from lessor.contracts import Delivery, Notice
 from lessor.domain.lease import Event, Lease
@@ -57,16 +57,15 @@ class Wishes:
         def write(recipient: Recipient) -> Message:
             return self._card(lease, now, recipient, around)
 
-        told = await gathered(self._reach.tell(lease, _key(lease, r), r, write, now) for r in (channel, *people))
-        if told[0] or not deciders:
-            told.append((await self._reach.admins(lease, _occasion(lease), write, now)).problem)
+        told = await gathered(self._reach.reach(lease, _key(lease, r), r, write, now) for r in (channel, *people))
+        if not told[0].via or not deciders:
+            told.append(told_as(await self._reach.admins(lease, _occasion(lease), write, now)))
         channels = (channel.name, self._settings.admins_channel)
         current = {_key(lease, r) for r in (*map(Recipient, channels), *people)}
         await self._withdraw_buttons(lease, now, around, current)
         occasion = f"{Notice.EXTENSION_ASKED.value}-{stamp(lease.wish.at)}"
         await self._tell_wisher(lease, occasion, lambda r: self.waits(lease, now, r, around), now)
-        reached = any(not problem for problem in told)
-        return Delivery(reached, "slack:dm" if told[0] else channel.via, "; ".join(p for p in told if p))
+        return heard(told)
 
     async def decided(self, lease: Lease, events: Sequence[Event], now: datetime) -> Delivery:
         """Settle the cards, and tell the owner what was decided and why; a granted wish is told as extended."""
@@ -114,7 +113,7 @@ class Wishes:
         await self._reach.first(lease, occasion, write, now)
         wisher = await self._around.person(lease.wish.by) if lease.wish else None
         if wisher and not wisher.is_same(lease.holder_ids):
-            await self._reach.tell(
+            await self._reach.reach(
                 lease, f"{lease.id}/{occasion}/{wisher.id}", Recipient(wisher.id, wisher), write, now
             )
 

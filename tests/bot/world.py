@@ -324,6 +324,10 @@ class World:
         return lease
 
 
+def _limits(person: Person, places: tuple[PlaceChoice, ...]) -> Limits:
+    return Limits(person.teams, tuple(one.name for one in places), schedules=("office",))
+
+
 @asynccontextmanager
 async def a_world(
     slack: RunningSandbox,
@@ -348,7 +352,7 @@ async def a_world(
         rooms = Accounting(ledger, lambda: plan).around
         notifier = SlackNotifier(api, directory, ledger, settings, rooms=rooms)
         engine_ = engine or FakeEngine(ledger, directory, notifier, cloud, clock)
-        offering = Offering(places, models, lambda p: Limits(p.teams, tuple(one.name for one in places)), lambda: plan)
+        offering = Offering(places, models, lambda p: _limits(p, places), lambda: plan)
         gateway = Gateway(engine_, ledger, directory, {"aws": cloud}, offering, clock)
         installation = await introduce(api)
         desk = Desk(gateway, api, slack_renderer(), settings, clock, home=installation.home)
