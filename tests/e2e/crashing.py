@@ -80,7 +80,7 @@ class Crashing:
         """Start the worker and wait until it polls."""
         since = self.log.stat().st_size if self.log.exists() else 0
         self.worker = self._spawn()
-        await _until(lambda: b"worker-ready" in self.log.read_bytes()[since:], "a worker that polls")
+        await until(lambda: b"worker-ready" in self.log.read_bytes()[since:], "a worker that polls")
 
     async def kill(self) -> None:
         """SIGKILL. The server would notice at the next missing heartbeat, two minutes later; it is told at once."""
@@ -93,7 +93,7 @@ class Crashing:
         """Kill the worker once a lease has called `action`, which had its effect, and before it has the answer."""
         before = self.aws.controls.calls(action)
         self.aws.controls.slow_down(action, STALL)
-        await _until(lambda: self.aws.controls.calls(action) > before, action)
+        await until(lambda: self.aws.controls.calls(action) > before, action)
         await self.kill()
         self.aws.controls.clear_faults()
 
@@ -142,6 +142,7 @@ async def crashing(aws: RunningSimulator, folder: Path) -> AsyncIterator[Crashin
             "TEMPORAL_ADDRESS": env.client.service_client.config.target_host,
             "SLACK_API_URL": slack.api_url,
             "SLACK_BOT_TOKEN": slack.bot_token,
+            "LESSOR_WEBHOOK_SECRET": "nobody-listens",
             "AWS_ENDPOINT_URL": aws.url,
             "AWS_ACCESS_KEY_ID": LESSOR_ACCESS_KEY,
             "AWS_SECRET_ACCESS_KEY": "secret",
@@ -180,7 +181,8 @@ async def every_lease_had_one_machine_that_is_gone(here: Crashing) -> None:
     assert here.ledger.verify().problems == ()
 
 
-async def _until(holds: Callable[[], bool], what: str) -> None:
+async def until(holds: Callable[[], bool], what: str) -> None:
+    """Look again and again until it holds."""
     for _ in range(int(PATIENCE / LOOK_EVERY)):
         if holds():
             return
