@@ -131,6 +131,16 @@ async def test_the_delegate_of_a_team_decides_as_its_lead_and_nothing_else(world
     assert await world.lent("U0THIRD") == ()
 
 
+@pytest.mark.parametrize("changes", [{"active": False}, {"away_until": WEEK}])
+async def test_the_delegate_of_a_team_is_lent_nothing_while_away_or_deactivated(
+    world: World, changes: dict[str, object]
+) -> None:
+    world.inner.teams["ml"] = Team("ml", lead="U0LEAD", delegate="U0THIRD")
+    await world.attendance.away("U0LEAD", WEEK)
+    world.change("U0THIRD", **changes)
+    assert await world.lent("U0THIRD") == ()
+
+
 async def test_nobody_lends_rights_after_their_account_was_closed(world: World) -> None:
     await world.attendance.away("U0LEAD", WEEK, "U0DEPUTY")
     world.change("U0LEAD", active=False)
