@@ -59,6 +59,12 @@ class RecordActivities:
             self._ledger.reserve(reservation_of(wanted.lease, plan), ceilings, metering)
 
     @blocking
+    def commit(self, wanted: Counted) -> None:
+        """Take what a lease in use needs of budgets, as it is in `wanted`. Raises `Refused` with the numbers."""
+        with as_application_errors():
+            self._accounting.commit(wanted.lease, wanted.at)
+
+    @blocking
     def give_back(self, wanted: LeaseRef) -> None:
         """Give the lease's quota back; a second time changes nothing."""
         self._ledger.release(wanted.lease_id)

@@ -11,7 +11,6 @@ with workflow.unsafe.imports_passed_through():
     from activities.messages import MessageActivities
     from activities.provisioning import ProvisioningActivities
     from activities.record import RecordActivities
-    from activities.sweep import SweepActivities
     from lessor import contracts, retries
     from lessor.contracts import (
         Alarm,
@@ -22,12 +21,8 @@ with workflow.unsafe.imports_passed_through():
         MoveEnd,
         NotifyInput,
         PageInput,
-        PlaceReport,
         RecordInput,
-        RunsReport,
         StaffInput,
-        SweepPlace,
-        SweepRuns,
         Weigh,
         Weighed,
     )
@@ -35,7 +30,6 @@ with workflow.unsafe.imports_passed_through():
     from lessor.domain.lease import Event, Lease
     from lessor.domain.people import Person
     from lessor.domain.provisioning import Provisioned
-    from lessor.domain.request import Place
     from lessor.domain.resource import Sighting
 
 LEDGER_TIMEOUT = timedelta(seconds=10)
@@ -74,6 +68,17 @@ async def reserve(lease: Lease) -> None:
         start_to_close_timeout=LEDGER_TIMEOUT,
         retry_policy=retries.RETRY_FAST,
         summary=f"reserve {lease.gpus} GPUs for {lease.request.team}"[:100],
+    )
+
+
+async def commit(lease: Lease) -> None:
+    """Take what `lease`, as it is here, needs of budgets. Raises `FailureError` with a `Refused` cause beyond them."""
+    await workflow.execute_local_activity_method(
+        RecordActivities.commit,
+        Counted(lease, workflow.now()),
+        start_to_close_timeout=LEDGER_TIMEOUT,
+        retry_policy=retries.RETRY_FAST,
+        summary="take what it needs of budgets",
     )
 
 
@@ -237,44 +242,6 @@ async def page(wanted: PageInput) -> Delivery:
         heartbeat_timeout=HEARTBEAT,
         retry_policy=retries.RETRY_MESSAGE,
         summary=f"tell people: {wanted.alarm.value}, {wanted.subject}"[:150],
-    )
-
-
-async def read_place(wanted: SweepPlace) -> PlaceReport:
-    """A place that cannot be read is an answer; only a dead worker or ledger is a reason to try again."""
-    return await workflow.execute_activity_method(
-        SweepActivities.read_place,
-        wanted,
-        task_queue=queue_of(wanted.place.provider),
-        start_to_close_timeout=SWEEP_LIMIT,
-        schedule_to_close_timeout=2 * SWEEP_LIMIT,
-        heartbeat_timeout=HEARTBEAT,
-        retry_policy=retries.RETRY_PROVIDER,
-        summary=f"read {wanted.place}"[:150],
-    )
-
-
-async def attribute(place: Place) -> int:
-    return await workflow.execute_activity_method(
-        SweepActivities.attribute,
-        place,
-        task_queue=queue_of(place.provider),
-        start_to_close_timeout=SWEEP_LIMIT,
-        heartbeat_timeout=HEARTBEAT,
-        retry_policy=retries.RETRY_NEXT_TIME,
-        summary=f"mark what was attached in {place}"[:150],
-    )
-
-
-async def resume_lost(wanted: SweepRuns) -> RunsReport:
-    return await workflow.execute_activity_method(
-        SweepActivities.resume_lost,
-        wanted,
-        start_to_close_timeout=SWEEP_LIMIT,
-        schedule_to_close_timeout=2 * SWEEP_LIMIT,
-        heartbeat_timeout=HEARTBEAT,
-        retry_policy=retries.RETRY_PROVIDER,
-        summary="look for leases without a workflow",
     )
 
 

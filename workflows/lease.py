@@ -133,6 +133,9 @@ class LeaseWorkflow(ActUpdates):
                 change = await self._reserved(act, person)
             elif act.verb in extending.VERBS:
                 change = await extending.change(self._book, act, person)
+            elif act.verb is Verb.EXEMPT:
+                await self._committed(change.lease)
+                change = transition(self._book.lease, act, person, workflow.now())
         except Refused as refusal:
             self._book.apply(attempted(self._book.lease, act, refusal, now))
             return refused(self._book.lease, act, refusal, now)
@@ -155,6 +158,13 @@ class LeaseWorkflow(ActUpdates):
         except Refused:
             await calls.give_back(self._book.lease)
             raise
+
+    async def _committed(self, lease: Lease) -> None:
+        """Take what a lease that is to run more needs of budgets, until it is recorded."""
+        try:
+            await calls.commit(lease)
+        except FailureError as error:
+            raise Refused("budget", calls.reason(error)) from error
 
     def _assessed(self) -> bool:
         """An approval that arrives before the price and policy are known waits for them, and counts (B09)."""

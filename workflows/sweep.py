@@ -11,7 +11,7 @@ from dataclasses import replace
 from temporalio import workflow
 from temporalio.exceptions import FailureError
 
-from workflows import calls
+from workflows import calls, sweep_calls
 from workflows.paging import page_all
 
 with workflow.unsafe.imports_passed_through():
@@ -49,7 +49,7 @@ class SweepWorkflow:
 async def _read(place: Place, before: PlaceReport | None) -> PlaceReport:
     wanted = SweepPlace(place, before.missing if before else ())
     try:
-        report = await calls.read_place(wanted)
+        report = await sweep_calls.read_place(wanted)
     except FailureError as error:
         report = PlaceReport(place, False, missing=wanted.missing, problem=calls.reason(error))
     if report.problem:
@@ -59,7 +59,7 @@ async def _read(place: Place, before: PlaceReport | None) -> PlaceReport:
 
 async def _resume(wanted: SweepRuns) -> RunsReport:
     try:
-        report = await calls.resume_lost(wanted)
+        report = await sweep_calls.resume_lost(wanted)
     except FailureError as error:
         report = RunsReport(problem=calls.reason(error))
     if report.problem:
@@ -69,7 +69,7 @@ async def _resume(wanted: SweepRuns) -> RunsReport:
 
 async def _attribute(place: Place) -> None:
     try:
-        await calls.attribute(place)
+        await sweep_calls.attribute(place)
     except FailureError as error:
         workflow.logger.warning("nothing was attributed in %s: %s", place, calls.reason(error))
 

@@ -120,6 +120,7 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
         "lessor": [
             record.record,
             record.reserve,
+            record.commit,
             record.give_back,
             record.identify,
             found.assessment.weigh,

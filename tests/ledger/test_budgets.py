@@ -17,7 +17,7 @@ from lessor.domain.errors import Refused
 from lessor.domain.lease import Event, Lease, State
 from lessor.domain.money import Money
 from lessor.domain.quota import Account, Ceiling, Cohort, Kind, QuotaPlan, Reservation
-from lessor.ledger import SqlLedger
+from lessor.ledger import SqlLedger, open_ledger
 from lessor.metering import metered, reservation_of
 from lessor.ports import LedgerUnavailableError
 from tests.builders import APPROVED, ASKED, ENDS, READY, a_lease, a_person, a_quota, a_quote, a_request, an_offer, usd
@@ -368,6 +368,19 @@ def _lived(ledger: SqlLedger, lease: Lease, minutes: int, plan: QuotaPlan) -> No
     ending = life.release(active, active.owner, stop).lease
     record(ledger, life.stopped(ending, stop, stop).lease, stop, plan)
     ledger.release(lease.id)
+
+
+@pytest.mark.postgres
+def test_rows_that_are_locked_and_have_gone_are_made_again(postgres_url: str) -> None:
+    ledger = open_ledger(postgres_url)
+    assert reserve(ledger, asked(1)) == "reserved"
+    with ledger._db.write() as connection:
+        connection.exec_driver_sql("DELETE FROM quota_scopes")
+    with pytest.raises(LedgerUnavailableError, match="have gone; nothing was stored"):
+        reserve(ledger, asked(2))
+    assert reserve(ledger, asked(2)) == "reserved"
+    assert len(ledger.held()) == 2
+    ledger.close()
 
 
 def test_people_without_a_ceiling_are_counted_too(ledger: SqlLedger) -> None:

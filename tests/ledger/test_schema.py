@@ -11,6 +11,7 @@ from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
+from lessor.domain.quota import Reservation
 from lessor.ledger import open_ledger, schema
 from lessor.ledger.database import Database
 from lessor.ledger.models import Base
@@ -87,6 +88,18 @@ def test_going_down_leaves_nothing_and_going_up_again_works(empty_url: str) -> N
     database.close()
 
 
+def test_what_was_reserved_before_there_were_budgets_is_still_held(empty_url: str) -> None:
+    database = Database(empty_url)
+    database.make_room()
+    with database.write() as connection:
+        command.upgrade(schema.alembic_config(connection), "0002")
+        connection.execute(text("INSERT INTO reservations VALUES ('gpu-00000001', 'ml', 'L4', 3)"))
+    database.close()
+    ledger = open_ledger(empty_url)
+    assert ledger.held() == (Reservation("gpu-00000001", "ml", "L4", 3),)
+    ledger.close()
+
+
 def test_eight_that_start_at_once_migrate_once(empty_url: str) -> None:
     with ThreadPoolExecutor(8) as pool:
         ledgers = list(pool.map(open_ledger, [empty_url] * 8))
@@ -110,7 +123,8 @@ def test_a_migration_that_breaks_changes_nothing(empty_url: str) -> None:
 def test_an_empty_database_is_refused_without_migrations(empty_url: str) -> None:
     database = Database(empty_url)
     database.make_room()
-    with pytest.raises(LedgerUnavailableError, match=f"has schema none and this version needs {schema.SCHEMA}; open it once with"):
+    words = f"has schema none and this version needs {schema.SCHEMA}; open it once with"
+    with pytest.raises(LedgerUnavailableError, match=words):
         open_ledger(empty_url, migrate=False)
     with database.read() as connection:
         assert inspect(connection).get_table_names() == []

@@ -33,7 +33,7 @@ from lessor.domain.lease import OPEN, Change, Event, State
 from tests.replay.histories import Stored, stored, version
 from tests.temporal import time_skipping
 from tests.world import idle_world
-from workflows import calls
+from workflows import calls, sweep_calls
 from workflows.book import Book
 from workflows.life import Life
 from workflows.worker import WORKFLOWS, Activities, workflow_runner
@@ -182,7 +182,7 @@ def _change_life(change: str, monkeypatch: pytest.MonkeyPatch, *, gated: bool = 
 
 def _draw_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before every phase of a lease, and before a sweep reads its first place."""
-    phase, read_place = Life._phase, calls.read_place
+    phase, read_place = Life._phase, sweep_calls.read_place
 
     async def drawn_phase(self: Life) -> None:
         workflow.random().random()
@@ -194,7 +194,7 @@ def _draw_first(monkeypatch: pytest.MonkeyPatch) -> None:
         return await read_place(wanted)
 
     monkeypatch.setattr(Life, "_phase", drawn_phase)
-    monkeypatch.setattr(calls, "read_place", drawn_reading)
+    monkeypatch.setattr(sweep_calls, "read_place", drawn_reading)
 
 
 def _watched(monkeypatch: pytest.MonkeyPatch) -> tuple[set[State], set[State], set[str]]:

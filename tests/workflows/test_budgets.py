@@ -7,21 +7,24 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from lessor.contracts import Alarm, PageInput, Verb
-from lessor.domain.budget import MILLIONTHS
+from lessor.domain.budget import MILLIONTHS, Entry
 from lessor.domain.lease import State
 from lessor.domain.policy import Decision, Outcome, Reason
 from lessor.domain.quota import Account, Ceiling, Kind
+from lessor.domain.worktime import WEEK
+from lessor.when.calendar import Schedule
+from lessor.when.hours import Week
 from tests.builders import a_quota
 from tests.world import MANAGER, REQUESTER, Handle, World
 
 AT_ONCE = Decision(Outcome.APPROVE, (Reason("small", "cheap"),), (), "v1")
 
 
-async def at_once(world: World) -> Handle:
-    """A lease in use for which nobody was asked: eight hours for 20 USD, in one month or two."""
+async def at_once(world: World, **changes: object) -> Handle:
+    """A lease for which nobody was asked: eight hours for 20 USD, in one month or two."""
     world.decision = AT_ONCE
-    handle = await world.ask()
-    await world.until(handle, State.ACTIVE)
+    handle = await world.ask(**changes)
+    await world.when(handle, lambda lease: lease.ready_at is not None, "the use of it")
     return handle
 
 
@@ -90,6 +93,22 @@ async def test_a_longer_lease_takes_more_budget_or_stays_as_it_is(world: World) 
     assert 25 <= taken(world) < 26
 
 
+async def test_a_lease_that_is_to_run_at_night_as_well_takes_more_budget_or_rests(world: World) -> None:
+    world.schedules["half"] = Schedule(Week(WEEK, 0, 12 * 60), "UTC")
+    handle = await at_once(world, schedule="half", duration=timedelta(days=20))
+    used = taken(world)
+    assert 590 <= used <= 630
+    ends = (await world.lease(handle)).ends_at
+    assert ends
+    world.allow(money(max(int(one.commitment.money or 0) // MILLIONTHS for one in entries(world)) + 10))
+    refused = await world.act(handle, Verb.EXEMPT, REQUESTER, until=ends - timedelta(hours=1), reason="a deadline")
+    assert (refused.ok, refused.code) == (False, "budget")
+    assert taken(world) == used
+    world.allow(money(int(used) * 3))
+    assert (await world.act(handle, Verb.EXEMPT, REQUESTER, until=ends - timedelta(hours=1), reason="a deadline")).ok
+    assert 1_190 <= taken(world) <= 1_201
+
+
 async def test_an_extension_that_is_denied_takes_no_budget(world: World) -> None:
     handle = await at_once(world)
     before, ends = taken(world), (await world.lease(handle)).ends_at
@@ -123,9 +142,12 @@ def alerts(world: World) -> list[PageInput]:
 
 def taken(world: World) -> Decimal:
     """What the team has used and planned of all months."""
+    return Decimal(sum(e.commitment.money or 0 for e in entries(world))) / MILLIONTHS
+
+
+def entries(world: World) -> tuple[Entry, ...]:
     months = [f"{year}-{month:02}" for year in range(2020, 2060) for month in range(1, 13)]
-    found = world.ledger.taken(Account("research"), months)
-    return Decimal(sum(e.commitment.money or 0 for e in found)) / MILLIONTHS
+    return world.ledger.taken(Account("research"), months)
 
 
 async def pages(world: World, handle: Handle) -> int:
