@@ -284,7 +284,8 @@ async def test_approvers_whom_slack_cannot_reach_are_mailed_the_request(scene: S
     lease = await world.ask()
     await scene.slack_is_down()
     lease = replace(lease, id="gpu-00000001")
-    await scene.channels.notify(lease, Notice.REQUEST, timedelta(), world.clock(), revision=1, patient=False)
+    delivery = await scene.channels.notify(lease, Notice.REQUEST, timedelta(), world.clock(), revision=1, patient=False)
+    assert (delivery.delivered, delivery.via) == (True, "email")
     subjects = dict(scene.mailed())
     assert subjects["manager@example.com"] == "GPU request gpu-00000001 from Requester waits for you"
     assert subjects["requester@example.com"] == "Your GPU request waits: gpu-00000001"
