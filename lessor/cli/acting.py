@@ -1,4 +1,4 @@
-"""Acts on a lease: approve, deny, extend, restore, release, withdraw."""
+"""Acts on a lease: approve, deny, extend, shorten, exempt, restore, release, withdraw."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from lessor.cli.output import tell
 from lessor.cli.session import DONE, Session
 from lessor.contracts import Act, Answer, Verb
 from lessor.domain.errors import Refused
+from lessor.domain.lease import IN_USE
 from lessor.domain.people import Person
 from lessor.when import end_and_rest, local
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lessor.gateway import Gateway
 
 VIA = "cli"
+WISHES = {Verb.APPROVE: Verb.GRANT, Verb.DENY: Verb.REJECT}
 QUESTIONS = {
     Verb.RELEASE: "Give {id} back now? Its machines stop, and are deleted after the grace period",
     Verb.WITHDRAW: "Withdraw the request {id}? What exists of it already is taken down",
@@ -28,10 +30,22 @@ async def act_on_lease(
     session: Session, gateway: Gateway, person: Person, text: str, verb: str, reason: str, *, yes: bool
 ) -> int:
     """One act of the acting person; what takes something away is confirmed first, unless `yes`."""
-    lease, what = lease_id(text), Verb(verb)
+    lease = lease_id(text)
+    what = await meant(gateway, lease, Verb(verb))
     if what in QUESTIONS:
         session.confirm(QUESTIONS[what].format(id=lease), yes=yes)
     return await _send(session, gateway, person, lease, what, reason, None)
+
+
+async def meant(gateway: Gateway, lease: str, verb: Verb) -> Verb:
+    """Of a lease in use whose owner wishes for a later end, approving and denying mean that wish."""
+    if verb not in WISHES:
+        return verb
+    try:
+        found = await gateway.lease(lease)
+    except Refused:
+        return verb
+    return WISHES[verb] if found.wish and found.state in IN_USE else verb
 
 
 async def extend_lease(session: Session, gateway: Gateway, person: Person, text: str, when: str, reason: str) -> int:
@@ -39,6 +53,21 @@ async def extend_lease(session: Session, gateway: Gateway, person: Person, text:
     lease = await gateway.lease(lease_id(text))
     until, rest = end_and_rest(when, session.now(), person.tz, lease.ends_at)
     return await _send(session, gateway, person, lease.id, Verb.EXTEND, reason or rest, until)
+
+
+async def shorten_lease(session: Session, gateway: Gateway, person: Person, text: str, when: str, reason: str) -> int:
+    """An earlier end: a length counts from now."""
+    lease = lease_id(text)
+    until, rest = end_and_rest(when, session.now(), person.tz)
+    return await _send(session, gateway, person, lease, Verb.SHORTEN, reason or rest, until)
+
+
+async def exempt_lease(session: Session, gateway: Gateway, person: Person, text: str, when: str, reason: str) -> int:
+    """No stop by the schedule until then; without a time over the coming pause."""
+    lease, until, rest = lease_id(text), None, ""
+    if when:
+        until, rest = end_and_rest(when, session.now(), person.tz)
+    return await _send(session, gateway, person, lease, Verb.EXEMPT, reason or rest, until)
 
 
 async def restore_lease(session: Session, gateway: Gateway, person: Person, text: str, when: str, reason: str) -> int:

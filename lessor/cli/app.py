@@ -12,6 +12,7 @@ from lessor.cli.people import people_app
 from lessor.cli.policy_app import policy_app
 from lessor.cli.requests_app import requests_app
 from lessor.cli.session import Session
+from lessor.cli.time_app import time_app
 from lessor.cli.usage import PlainGroup
 
 app = typer.Typer(
@@ -30,6 +31,7 @@ app.add_typer(audit_app, name="audit")
 app.add_typer(policy_app, name="policy")
 app.add_typer(people_app)
 app.add_typer(requests_app)
+app.add_typer(time_app)
 
 
 @app.command()
@@ -62,6 +64,8 @@ def request(
     text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Such as: 2 x a100 80gb for 8h training")],
     team: Annotated[str, typer.Option(help="One of your teams.")] = "",
     until: Annotated[str, typer.Option(help="8h, 3d, 'friday 18:00', 2026-12-24, 'end of month'.")] = "",
+    start: Annotated[str, typer.Option(help="When it begins: 'monday 9:00', 2026-12-24; at once if left out.")] = "",
+    schedule: Annotated[str, typer.Option(help="Working hours of lessor.yaml, outside of which it is stopped.")] = "",
     purpose: Annotated[str, typer.Option(help="What for; approvers read it.")] = "",
     workload: Annotated[str, typer.Option(help="training, fine-tuning, batch-inference, ...")] = "",
     market: Annotated[str, typer.Option(help="on-demand, spot or capacity-block.")] = "",
@@ -85,7 +89,7 @@ def request(
     from lessor.cli.requesting import Wanted, request_lease
 
     options = {"team": team, "until": until, "purpose": purpose, "workload": workload, "market": market}
-    options |= {"place": place, "disk": disk}
+    options |= {"place": place, "disk": disk, "start": start, "schedule": schedule}
     wanted = Wanted(tuple(text), options, tuple(tag or ()), snapshot, key, anyway, yes)
     session = Session.of(context, actor, config, as_json)
     session.run(lambda gateway, person: request_lease(session, gateway, person, wanted))
@@ -138,7 +142,7 @@ def approve(
     config: ConfigPath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Approve a request, as one of those who may decide it."""
+    """Approve a request or a later end, as one of those who may decide it."""
     from lessor.cli.changing import approve as run
 
     session = Session.of(context, actor, config, as_json)
@@ -154,7 +158,7 @@ def deny(
     config: ConfigPath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Deny a request; the reason goes to the requester."""
+    """Deny a request or a later end; the reason goes to the requester."""
     _act(Session.of(context, actor, config, as_json), lease, "deny", reason)
 
 
@@ -168,7 +172,7 @@ def extend(
     config: ConfigPath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Move the end of a lease: a length counts from its present end."""
+    """Move the end of a lease: a length counts from its present end. Where people decide on it, they are asked."""
     from lessor.cli.acting import extend_lease
 
     session = Session.of(context, actor, config, as_json)

@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lessor.cli.acting import VIA, send
+from lessor.cli.acting import VIA, meant, send
 from lessor.cli.browsing import lease_id
 from lessor.cli.session import Session
 from lessor.contracts import Act, Verb
@@ -49,10 +49,10 @@ async def say(session: Session, gateway: Gateway, person: Person, text: str, ver
 
 
 async def approve(session: Session, gateway: Gateway, person: Person, text: str, reason: str, confirm: str) -> int:
-    """Approve; what costs much is typed out, here too."""
+    """Approve a request, or the later end of a lease in use; what costs much is typed out, here too."""
     lease = lease_id(text)
-    key = _key(lease, Verb.APPROVE.value)
-    act = Act(key, Verb.APPROVE, person.id, reason, via=VIA, confirmation=confirm)
+    verb = await meant(gateway, lease, Verb.APPROVE)
+    act = Act(_key(lease, verb.value), verb, person.id, reason, via=VIA, confirmation=confirm)
     return await send(session, gateway, person, lease, act)
 
 

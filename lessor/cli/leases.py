@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lessor.cli.output import Column
+from lessor.domain import suspension
 from lessor.domain.approval import waiting
 from lessor.domain.authority import may_enter
 from lessor.domain.lease import Lease, State
@@ -43,6 +44,12 @@ def facts(lease: Lease, now: datetime, viewer: Person) -> dict[str, Any]:
         "requested_at": _iso(lease.requested_at),
         "ready_at": _iso(lease.ready_at),
         "ends_at": _iso(lease.ends_at or request.until),
+        "start": _iso(request.start),
+        "runs_until": _iso(lease.runs_until),
+        "wished_until": _iso(lease.wish.until) if lease.wish else None,
+        "schedule": request.schedule or None,
+        "suspended_at": _iso(lease.suspended_at),
+        "exempt_until": _iso(lease.exemption.until) if lease.exemption else None,
         "duration_seconds": int(request.duration.total_seconds()) if request.duration else None,
         "extensions": lease.extensions,
         "hourly": str(quote.offer.hourly.amount) if quote and quote.offer.hourly else None,
@@ -118,7 +125,10 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Workload", request.workload.value),
         ("Purpose", request.purpose),
         ("Requested", local(lease.requested_at, zone)),
+        ("Begins", local(request.start, zone) if request.start else ""),
         ("Ends", _end(lease, zone)),
+        ("Later end", _wished(lease, zone)),
+        ("Hours", _hours(lease, now, zone)),
         ("Price", f"{hourly} an hour ({quote.price_list})" if quote and hourly else "unknown"),
         ("Cost so far", str(cost) if cost else "unknown"),
         ("Policy", rules),
@@ -153,6 +163,27 @@ def _end(lease: Lease, zone: str) -> str:
     if ends:
         return local(ends, zone)
     return f"{spell(lease.request.duration)} after it is ready" if lease.request.duration else ""
+
+
+def _wished(lease: Lease, zone: str) -> str:
+    if lease.wish is None:
+        return ""
+    names = ", ".join(step.name for step in waiting(lease.wish.steps))
+    held = f"; it runs until {local(lease.runs_until, zone)} at the longest meanwhile" if lease.runs_until else ""
+    return f"{local(lease.wish.until, zone)} is asked for by {lease.wish.by}, {names} decides{held}"
+
+
+def _hours(lease: Lease, now: datetime, zone: str) -> str:
+    """When it runs, where that is not always, and what happens next."""
+    if lease.schedule is None or not lease.stoppable or lease.final:
+        return suspension.not_applied(lease)
+    hours = f"{lease.request.schedule or 'its team'}, {suspension.spelled(lease.schedule)}"
+    if lease.exemption and now < lease.exemption.until:
+        return f"{hours}; exempt until {local(lease.exemption.until, zone)}: {lease.exemption.reason}"
+    if lease.state is State.SUSPENDED:
+        return f"{hours}; it rests until {local(suspension.runs_again(lease, now), zone)}"
+    stops = suspension.stops_next(lease, now) if lease.state is State.ACTIVE else None
+    return f"{hours}; it is stopped {local(stops, zone)}" if stops else hours
 
 
 def _short_end(lease: Lease, now: datetime, zone: str) -> str:

@@ -80,7 +80,9 @@ async def _summary(session: Session, gateway: Gateway, draft: Draft, request: Re
         ("GPUs", f"{offer}, {request.market.value}, {request.place}"),
         ("Team", request.team),
         ("For", f"{request.workload.value}: {request.purpose}"),
-        ("Until", draft.end.confirmation(now) if draft.end else ""),
+        ("From", draft.start.confirmation() if draft.start else ""),
+        ("Until", draft.end.confirmation(request.begins(now)) if draft.end else ""),
+        ("Hours", request.schedule),
         ("Price", price),
     ]
 

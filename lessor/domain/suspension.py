@@ -14,8 +14,9 @@ from lessor.domain.errors import Refused, instant
 from lessor.domain.lease import IN_USE, Announced, Capacity, Change, Event, Lease, State, changed, minute, require_state
 from lessor.domain.pending import Exemption
 from lessor.domain.request import Market
-from lessor.domain.worktime import Hours, is_open, next_close, next_open
+from lessor.domain.worktime import WEEK, Hours, is_open, next_close, next_open
 
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 STOPPABLE = frozenset({Market.ON_DEMAND})
 """Markets whose machines can be stopped and started again; the others run round the clock, whatever their schedule."""
 
@@ -30,8 +31,13 @@ def on_record(lease: Lease) -> dict[str, str]:
     name = lease.request.schedule
     if lease.schedule is None:
         return {"schedule": not_applied(lease)} if name else {}
-    hours = f"{clock_time(lease.schedule.opens)} to {clock_time(lease.schedule.closes)} {lease.schedule.zone}"
-    return {"schedule": f"{name or 'of the team'}: {hours}"}
+    return {"schedule": f"{name or 'of the team'}: {spelled(lease.schedule)}"}
+
+
+def spelled(hours: Hours) -> str:
+    """`mon tue wed thu fri 08:00 to 19:00 Europe/Berlin`."""
+    days = "daily" if set(hours.days) == set(WEEK) else " ".join(DAYS[day] for day in hours.days)
+    return f"{days} {_clock_time(hours.opens)} to {_clock_time(hours.closes)} {hours.zone}"
 
 
 def not_applied(lease: Lease) -> str:
@@ -189,6 +195,5 @@ def _require_stopping(lease: Lease) -> None:
         raise Refused("wrong-state", f"{lease.id} is stopped already, since {minute(lease.suspended_at)}")
 
 
-def clock_time(minutes: int) -> str:
-    """Minutes after midnight as people read them: `09:30`, `24:00`."""
+def _clock_time(minutes: int) -> str:
     return f"{minutes // 60:02}:{minutes % 60:02}"

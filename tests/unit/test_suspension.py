@@ -244,9 +244,11 @@ def test_what_is_no_exemption(lease: Lease, until: datetime | None, reason: str,
 def test_what_is_on_record_of_the_hours() -> None:
     office = Hours("Europe/Berlin", ((ASKED - DAY, 60),), opens=8 * 60 + 30, closes=1_440)
     named = replace(a_lease(State.REQUESTED), request=a_request(schedule="office"))
-    assert suspension.on_record(replace(named, schedule=office)) == {"schedule": "office: 08:30 to 24:00 Europe/Berlin"}
+    assert suspension.on_record(replace(named, schedule=office)) == {
+        "schedule": "office: daily 08:30 to 24:00 Europe/Berlin"
+    }
     assert suspension.on_record(replace(a_lease(State.REQUESTED), schedule=office)) == {
-        "schedule": "of the team: 08:30 to 24:00 Europe/Berlin"
+        "schedule": "of the team: daily 08:30 to 24:00 Europe/Berlin"
     }
     assert suspension.on_record(a_lease(State.REQUESTED)) == {}
     assert (
