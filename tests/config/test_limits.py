@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -140,3 +142,13 @@ def test_the_rest_of_the_plan() -> None:
 )
 def test_what_is_wrong_is_told_with_line_and_remedy(text: str, expected: str) -> None:
     assert expected in refusal(text)
+
+
+def test_what_the_guide_shows_can_be_used() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "quota.md").read_text(encoding="utf-8")
+    shown = [block.removeprefix("organisation:\n") for block in re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)]
+    assert len(shown) == 2
+    two = changed("  groups:", "    vision: {lead: U0ADMIN}\n  groups:").replace("  quotas:\n" + QUOTAS, "{}")
+    first, second = (loads(two.replace("{}", block)).quota_plan for block in shown)
+    assert (first.tz, len(first.ceilings), first.thresholds) == ("Europe/Berlin", 8, (50, 80, 100))
+    assert second.cohorts == (Cohort("ml", ("research", "vision"), {"research": 4}),)
