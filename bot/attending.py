@@ -12,8 +12,8 @@ from lessor.when import end_and_rest
 
 USAGE = "/gpu away until WHEN [@delegate]"
 
-_UNTIL = re.compile(r"(?:from now )?(?:until|till|til)\s+", re.IGNORECASE)
-_LEADING = re.compile(r"(?:,|and|with|delegate[:=]?|to|,?\s*for me:?)\s+", re.IGNORECASE)
+_UNTIL = re.compile(r"(?:until|till|til)(?:\s+|$)", re.IGNORECASE)
+_LEADING = re.compile(r",\s*|(?:with|delegate)[:=]?\s+", re.IGNORECASE)
 
 
 class Attending:

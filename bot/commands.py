@@ -55,6 +55,11 @@ class Commands:
             "quota": reckoning.command,
         }
 
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The first words that are understood."""
+        return tuple(self._known)
+
     async def run(self, ask: Ask) -> None:
         """Do what the text says, or say what could be meant."""
         text = words.clean(ask.text)

@@ -21,6 +21,7 @@ NEEDED = {
     "chat.delete": "chat:write",
     "conversations.open": "im:write",
     "conversations.history": "channels:history groups:history im:history",
+    "conversations.replies": "channels:history groups:history im:history",
     "conversations.list": "channels:read groups:read",
     "users.info": "users:read users:read.email",
     "users.list": "users:read",

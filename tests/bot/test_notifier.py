@@ -11,6 +11,7 @@ from lessor.domain.resource import Condition
 from lessor.domain.terms import Terms
 from lessor.sandbox.slack import buttons, visible_text
 from lessor.when import local
+from tests.bot.busy import busy
 from tests.bot.world import FINANCE, REQUESTER, World
 from tests.builders import a_sighting, an_instance
 
@@ -26,6 +27,20 @@ async def test_ready_names_the_access_command_the_end_and_the_price(world: World
     assert lease.ends_at is not None
     assert f"It ends {local(lease.ends_at, 'Europe/Berlin')}." in text
     assert buttons(told) == ["Extend", "Release now"]
+
+
+async def test_every_notice_is_told_twice_without_a_second_message(world: World) -> None:
+    lease = await world.running(await world.ask())
+    world.engine.leases[lease.id] = busy(lease)
+    for notice in Notice:
+        counts = []
+        for _ in range(2):
+            world.engine.tell(lease.id, notice)
+            await world.settled()
+            counts.append(sum(len(posts) for posts in world.slack.core.store.posts.values()))
+        delivery = world.engine.told[-1][2]
+        assert delivery.delivered or delivery.problem, notice
+        assert counts[0] == counts[1], notice
 
 
 async def test_a_warning_offers_extend_release_keep_and_says_what_is_left(world: World) -> None:

@@ -97,6 +97,28 @@ async def test_a_reminder_told_twice_is_one_reply(world: World) -> None:
     assert len(await manager.messages("gpu-approvals", posted["ts"])) == 2
 
 
+async def test_a_reminder_whose_answer_was_lost_is_found_again_in_its_thread(world: World) -> None:
+    lease = await world.ask()
+    await world.slack.add_fault("lose_answer", "chat.postMessage", times=3)
+    await later(world, lease, timedelta(minutes=16))
+    world.engine.tell(lease.id, Notice.REMINDER)
+    await world.settled()
+    manager = world.slack.person("manager")
+    posted = await manager.wait_for_message(lease.id, "gpu-approvals")
+    assert len(await manager.messages("gpu-approvals", posted["ts"])) == 2
+    assert {call["method"] for call in await world.slack.calls()} >= {"conversations.replies"}
+
+
+async def test_a_card_that_was_deleted_is_posted_anew_and_reminded_of(world: World) -> None:
+    lease = await world.ask()
+    manager = world.slack.person("manager")
+    await world.slack.person("admin").delete(await manager.wait_for_message(lease.id, "gpu-approvals"))
+    await later(world, lease, timedelta(minutes=16))
+    posted = await manager.wait_for_message(lease.id, "gpu-approvals")
+    assert "Approve" in buttons(posted)
+    assert len(await manager.messages("gpu-approvals", posted["ts"])) == 2
+
+
 async def test_F08_the_next_level_is_asked_and_the_requester_told_who_that_is(world: World) -> None:
     lease = await world.ask()
     await later(world, lease, 5 * HOUR)

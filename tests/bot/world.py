@@ -31,6 +31,7 @@ from lessor.accounting import Accounting
 from lessor.contracts import Act, Answer, Delivery, Notice, Verb
 from lessor.domain import extension, life, ownership, transitions
 from lessor.domain.approval import waiting
+from lessor.domain.case import Judge
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Change, Lease, State
 from lessor.domain.pending import Payer
@@ -324,8 +325,8 @@ class World:
         return lease
 
 
-def _limits(person: Person, places: tuple[PlaceChoice, ...]) -> Limits:
-    return Limits(person.teams, tuple(one.name for one in places), schedules=("office",))
+def _limits(person: Person, places: tuple[PlaceChoice, ...], data: tuple[str, ...]) -> Limits:
+    return Limits(person.teams, tuple(one.name for one in places), schedules=("office",), data=data)
 
 
 @asynccontextmanager
@@ -340,6 +341,8 @@ async def a_world(
     engine: FakeEngine | None = None,
     client: Callable[..., SlackClient] = SlackClient,
     plan: QuotaPlan = PLAN,
+    judge: Judge | None = None,
+    data: tuple[str, ...] = (),
 ) -> AsyncIterator[World]:
     """The bot connected to `slack`. With `engine` it is another replica before the same workflows."""
     async with aiohttp.ClientSession() as session:
@@ -352,7 +355,7 @@ async def a_world(
         rooms = Accounting(ledger, lambda: plan).around
         notifier = SlackNotifier(api, directory, ledger, settings, rooms=rooms)
         engine_ = engine or FakeEngine(ledger, directory, notifier, cloud, clock)
-        offering = Offering(places, models, lambda p: _limits(p, places), lambda: plan)
+        offering = Offering(places, models, lambda p: _limits(p, places, data), lambda: plan, judge)
         gateway = Gateway(engine_, ledger, directory, {"aws": cloud}, offering, clock)
         installation = await introduce(api)
         desk = Desk(gateway, api, slack_renderer(), settings, clock, home=installation.home)
