@@ -17,6 +17,7 @@ with workflow.unsafe.imports_passed_through():
     from lessor.domain.deadlines import Due
     from lessor.domain.lease import State
     from lessor.domain.pending import Counter
+    from lessor.domain.questions import waits_for_requester
     from lessor.retries import ErrorType
 
 QUOTE_HOLDS = timedelta(minutes=15)
@@ -94,7 +95,8 @@ class Approving(Rhythm):
 
         While the directory cannot be read those who were known go on being asked; an escalation waits for it: `None`.
         """
-        overdue = asking.overdue(steps, workflow.now())
+        paused = waits_for_requester(self.lease)
+        overdue = frozenset[int]() if paused else asking.overdue(steps, workflow.now())
         try:
             return await calls.staff(self.lease, steps, overdue)
         except FailureError as error:

@@ -64,16 +64,24 @@ def overdue(steps: tuple[Step, ...], now: datetime) -> frozenset[int]:
     return frozenset(late)
 
 
-def staffed(before: tuple[Step, ...], found: tuple[Step, ...], terms: Terms, now: datetime) -> tuple[Step, ...]:
+def staffed(
+    before: tuple[Step, ...], found: tuple[Step, ...], terms: Terms, now: datetime, *, paused: bool = False
+) -> tuple[Step, ...]:
     """`before` after people were looked up anew: opened as `found` says, with reminders and escalations moved on.
 
-    `found` are the same steps as `before` was some moments ago; votes that came meanwhile are kept.
+    `found` are the same steps as `before` was some moments ago; votes that came meanwhile are kept. While `paused`
+    others have to answer first, and nobody is reminded.
     """
     if [(s.name, s.stage) for s in before] != [(s.name, s.stage) for s in found]:
         return before
     turn = {id(step) for step in waiting(before)}
-    pairs = zip(before, found, strict=True)
-    return tuple(_restaffed(step, new, terms, now) if id(step) in turn else step for step, new in pairs)
+
+    def anew(step: Step, opened: Step) -> Step:
+        if id(step) not in turn:
+            return step
+        return opened if paused and step.asked_at else _moved_on(step, opened, terms, now)
+
+    return tuple(anew(step, _opened(step, new)) for step, new in zip(before, found, strict=True))
 
 
 def told(before: tuple[Step, ...], after: tuple[Step, ...]) -> tuple[Told, ...]:
@@ -89,19 +97,17 @@ def _started(step: Step, terms: Terms, now: datetime) -> Step:
     )
 
 
-def _restaffed(step: Step, found: Step, terms: Terms, now: datetime) -> Step:
-    opened = len(found.approvers) > len(step.approvers)
-    late = step.escalate_at is not None and step.escalate_at <= now
-    step = replace(
-        step,
-        approvers=found.approvers,
-        quorum=found.quorum,
-        escalated=found.escalated,
-        hours=found.hours,
-        escalations=step.escalations + (opened and late),
-    )
+def _opened(step: Step, found: Step) -> Step:
+    return replace(step, approvers=found.approvers, quorum=found.quorum, escalated=found.escalated, hours=found.hours)
+
+
+def _moved_on(before: Step, step: Step, terms: Terms, now: datetime) -> Step:
+    """`step`, which is `before` with who decides it now, with what was due behind it."""
     if step.asked_at is None:
         return _started(step, terms, now)
+    opened = len(step.approvers) > len(before.approvers)
+    late = step.escalate_at is not None and step.escalate_at <= now
+    step = replace(step, escalations=step.escalations + (opened and late))
     if opened or late:
         step = replace(step, escalate_at=_escalate_at(step, terms, now) if opened else None)
     while (at := _remind_at(step, terms)) is not None and at <= now:

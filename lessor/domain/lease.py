@@ -208,8 +208,10 @@ class Lease:
     @property
     def lapses_at(self) -> datetime:
         """When an undecided request lapses: after its time to decide, or when the end it asked for has come."""
-        steps = [step.lapses_at for step in waiting(self.steps) if step.lapses_at]
-        late = min(steps, default=(self.asked_at or self.requested_at) + self.terms.lapse_after)
+        turn = [step.lapses_at for step in waiting(self.steps) if step.lapses_at]
+        before = [step.lapses_at for step in self.steps if step.lapses_at]
+        latest = max(before, default=(self.asked_at or self.requested_at) + self.terms.lapse_after)
+        late = min(turn, default=latest)
         return min(late, self.request.until) if self.request.until else late
 
     @property

@@ -11,6 +11,7 @@ from lessor.domain.lease import NOTHING_YET, Change, Event, Lease, Refusal, Stat
 from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome
+from lessor.domain.questions import waits_for_requester
 from lessor.domain.quote import Quote
 from lessor.domain.request import Request, spell
 from lessor.domain.stepup import require_typed
@@ -66,7 +67,7 @@ def asking_about(lease: Lease, found: tuple[approval.Step, ...], now: datetime) 
     `found` are the steps of the lease, staffed anew. Raises `Refused` ("wrong-state").
     """
     require_state(lease, State.AWAITING_APPROVAL)
-    steps = asking.staffed(lease.steps, found, lease.terms, now)
+    steps = asking.staffed(lease.steps, found, lease.terms, now, paused=waits_for_requester(lease))
     told = asking.told(lease.steps, steps)
     events = tuple(Event(one.type, now, "lessor", one.data) for one in told)
     return Change(replace(lease, steps=steps, revision=lease.revision + len(events)), events)

@@ -131,6 +131,18 @@ def test_a_vote_that_came_meanwhile_is_kept_and_another_request_is_not_mixed_up(
     assert asking.staffed((step,), (), TERMS, FRIDAY) == (step,)
 
 
+def test_while_the_requester_has_to_answer_people_change_and_nobody_is_reminded() -> None:
+    step, late = asked(), FRIDAY + 5 * HOUR
+    opened = replace(step, approvers=("lead:ml", "admins"), hours=(NEW_YORK,))
+    (after,) = asking.staffed((step,), (opened,), TERMS, late, paused=True)
+    assert after == opened
+    assert [t.type for t in asking.told((step,), (after,))] == ["escalated"]
+    (same,) = asking.staffed((step,), (step,), TERMS, late, paused=True)
+    assert same == step
+    (fresh,) = asking.staffed((a_step(),), (a_step(),), TERMS, late, paused=True)
+    assert fresh.asked_at == late
+
+
 def test_only_those_whose_turn_it_is_are_asked() -> None:
     steps = asking.asked((a_step(), a_step("budget", "group:finance"), a_step("board", stage=1)), TERMS, FRIDAY)
     assert [s.asked_at for s in steps] == [FRIDAY, FRIDAY, None]

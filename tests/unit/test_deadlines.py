@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -12,6 +12,7 @@ from lessor.domain.deadlines import Deadline, Due, ends_no_earlier_than, next_de
 from lessor.domain.lease import FINAL, Lease, State
 from lessor.domain.pending import Changes
 from lessor.domain.terms import Terms
+from lessor.domain.worktime import Hours
 from tests.builders import APPROVED, ASKED, ENDS, MANAGER, READY, REQUESTER, a_lease, a_request, a_step
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -72,6 +73,20 @@ def test_a_request_lapses_with_its_time_to_decide_or_with_the_end_it_asked_for()
     soon = a_lease(State.AWAITING_APPROVAL, request=a_request(until=ASKED + 10 * MINUTE))
     assert next_deadline(soon, ASKED) == Deadline(Due.LAPSE, ASKED + 10 * MINUTE)
     assert a_lease(State.AWAITING_APPROVAL).lapses_at == ASKED + DAY
+
+
+def test_a_later_step_does_not_lapse_before_it_was_asked() -> None:
+    """The first step had the whole weekend: what counts for the second begins when it is asked."""
+    mondays = Hours("UTC", ((ASKED, 0),), days=(0,))
+    steps = (replace(a_step(), hours=(mondays,)), a_step("budget", "group:finance", stage=1))
+    lease = a_lease(State.AWAITING_APPROVAL, steps=steps)
+    late = lease.steps[0].lapses_at
+    assert late == datetime(2026, 12, 1, tzinfo=UTC)
+    voted = transitions.approve(lease, MANAGER, late - HOUR).lease
+    assert voted.lapses_at == late
+    assert next_deadline(voted, late - HOUR) == Deadline(Due.ASK, late - HOUR)
+    asked = transitions.asking_about(voted, voted.steps, late - HOUR).lease
+    assert asked.lapses_at == late - HOUR + DAY
 
 
 def test_nobody_is_reminded_while_the_requester_has_to_answer() -> None:
