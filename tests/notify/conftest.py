@@ -8,6 +8,9 @@ import pytest_asyncio
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.sandbox.mail import MailServer as Sink
 from lessor.sandbox.mail import Postbox
+from tests.notify.receiving import receiver, session
+
+__all__ = ["receiver", "session"]
 
 
 @pytest.fixture

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+import aiohttp
 import pytest
 from slack_sdk.errors import SlackApiError
 
-from bot.channels import Channels
-from bot.notifier import SlackNotifier
 from lessor.contracts import Alarm, Delivery, Notice, PageInput
-from lessor.domain.lease import Lease
 from lessor.domain.pending import CoOwner
-from lessor.notify import Hook, LetterWriter, Mailer, SmtpSender, Webhook
+from lessor.notify import Hook, Webhook
 from lessor.notify.webhook import Tries
 from lessor.ports import Team
 from lessor.sandbox.mail import MailServer as Sink
 from lessor.sandbox.slack import visible_text
 from tests.bot.fixtures import slack, world
-from tests.bot.world import SETTINGS, World
-from tests.notify.test_smtp import to
-from tests.notify.test_webhook import Receiver, receiver, session
+from tests.bot.world import World
+from tests.notify.receiving import Receiver
+from tests.notify.scene import Scene, running
 
-__all__ = ["receiver", "session", "slack", "world"]
-
-HALF_AN_HOUR = timedelta(minutes=30)
-WRITER = LetterWriter("Sandbox")
+__all__ = ["slack", "world"]
 
 
 @pytest.fixture(autouse=True)
@@ -41,53 +35,9 @@ def everybody_has_mail(world: World) -> Iterator[None]:
     world.directory.people = people
 
 
-@dataclass
-class Scene:
-    """All channels over the sandbox's Slack and mail."""
-
-    world: World
-    sink: Sink
-    webhook: Webhook | None = None
-    always: frozenset[Notice] = field(default_factory=frozenset)
-
-    def __post_init__(self) -> None:
-        async def at_once(_: float) -> None:
-            await asyncio.sleep(0)
-
-        world = self.world
-        world.client._sleep = at_once
-        mail = Mailer(SmtpSender(to(self.sink)), WRITER, world.ledger, self.always)
-        by_slack = SlackNotifier(world.client, world.profiles, world.ledger, SETTINGS, None, mail)
-        self.channels = Channels(by_slack, self.webhook)
-
-    async def warn(self, lease: Lease, before: timedelta = HALF_AN_HOUR, *, patient: bool = True) -> Delivery:
-        return await self.channels.notify(
-            lease, Notice.WARNING, before, self.world.clock(), revision=lease.revision, patient=patient
-        )
-
-    async def gone(self, *names: str) -> None:
-        """Their accounts are switched off in Slack."""
-        for name in names:
-            await self.world.slack.change_person(name, deleted=True)
-        self.world.forget_profiles()
-
-    async def slack_is_down(self) -> None:
-        for method in ("conversations.open", "chat.postMessage", "chat.update", "conversations.list"):
-            await self.world.slack.add_fault("error", method, times=None, error="internal_error")
-
-    def mailed(self) -> list[tuple[str, str]]:
-        """To whom and about what, in order."""
-        found = [(mail.recipients[0], str(mail.message["Subject"])) for mail in self.sink.postbox.mails]
-        return found[::-1]
-
-
 @pytest.fixture
 def scene(world: World, sink: Sink) -> Scene:
     return Scene(world, sink)
-
-
-async def running(world: World) -> Lease:
-    return await world.running(await world.ask(duration=timedelta(hours=8)))
 
 
 async def test_while_slack_delivers_nothing_is_mailed(scene: Scene) -> None:
@@ -303,10 +253,10 @@ async def test_administrators_are_paged_by_mail_when_slack_is_down(scene: Scene)
 
 
 async def test_an_event_is_posted_beside_and_its_failure_repeats_nothing(
-    world: World, sink: Sink, receiver: Receiver, session: object
+    world: World, sink: Sink, receiver: Receiver, session: aiohttp.ClientSession
 ) -> None:
     hook = Hook(receiver.url, "secret")
-    webhook = Webhook(hook, session, world.ledger, Tries(pauses=()))  # type: ignore[arg-type]
+    webhook = Webhook(hook, session, world.ledger, Tries(pauses=()))
     scene = Scene(world, sink, webhook)
     lease = await running(world)
     receiver.statuses = [500]
@@ -320,9 +270,9 @@ async def test_an_event_is_posted_beside_and_its_failure_repeats_nothing(
 
 
 async def test_an_event_is_posted_although_slack_is_down(
-    world: World, sink: Sink, receiver: Receiver, session: object
+    world: World, sink: Sink, receiver: Receiver, session: aiohttp.ClientSession
 ) -> None:
-    scene = Scene(world, sink, Webhook(Hook(receiver.url, "secret"), session, world.ledger))  # type: ignore[arg-type]
+    scene = Scene(world, sink, Webhook(Hook(receiver.url, "secret"), session, world.ledger))
     lease = await running(world)
     await scene.slack_is_down()
     for _ in range(3):

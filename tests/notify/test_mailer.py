@@ -17,7 +17,7 @@ from lessor.notify import Letter, LetterWriter, Mailer, PostponedError, Reader, 
 from lessor.ports import MessageRef
 from lessor.sandbox.mail import MailServer as Sink
 from tests.builders import ENDS, LEASE_ID, READY, a_lease
-from tests.notify.test_smtp import to
+from tests.notify.sending import to
 
 OWNER = Person("U0REQUESTER", name="The Requester", email="requester@example.com")
 LETTER = Letter("ready", "ready-7", {**facts(a_lease(), READY), "before": timedelta()})

@@ -18,6 +18,7 @@ from lessor.notify.letters import Written
 from lessor.sandbox.mail import MailServer as Sink
 from lessor.sandbox.mail import Postbox
 from tests.notify.certificates import for_loopback
+from tests.notify.sending import to
 
 PASSWORD = "correct horse"
 WRITTEN = Written("Subject – with a dash", "One line.\n.\n..two dots\nümlaut\n", "<p>One line.</p>\n")
@@ -27,11 +28,6 @@ NOW = datetime(2026, 11, 27, 9, 0, tzinfo=UTC)
 
 def a_mail(person: Person = REQUESTER, key: str = "email/gpu-7k3qxa2m/ready-3/U0REQUESTER") -> EmailMessage:
     return addressed(WRITTEN, "lessor <gpu@example.com>", person, key, "gpu-7k3qxa2m", NOW)
-
-
-def to(sink: Sink, **changes: object) -> MailServer:
-    fields = {"host": "127.0.0.1", "port": sink.port, "sender": "lessor <gpu@example.com>", "starttls": False}
-    return MailServer(**(fields | changes))  # type: ignore[arg-type]
 
 
 async def test_what_is_accepted_arrives_word_for_word(sink: Sink) -> None:

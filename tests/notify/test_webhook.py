@@ -8,14 +8,12 @@ import hashlib
 import hmac
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import aiohttp
 import pytest
-import pytest_asyncio
-from aiohttp import web
 
 from lessor.contracts import Notice
 from lessor.domain.lease import State
@@ -27,32 +25,12 @@ from lessor.notify.signature import is_genuine, signed
 from lessor.notify.webhook import Tries
 from lessor.ports import MessageRef
 from tests.builders import ENDS, LEASE_ID, READY, a_lease, a_quote
+from tests.notify.receiving import Receiver
 
 SECRET = "whsec_" + base64.b64encode(b"a long random word").decode()
 NOW = datetime(2026, 11, 27, 16, 45, tzinfo=UTC)
 HALF_AN_HOUR = timedelta(minutes=30)
 WARNING = f"warning-{int(ENDS.timestamp())}-1800"
-
-
-@dataclass
-class Receiver:
-    """Answers with `statuses` in turn, then with 204; `silent` answers nothing until it is set."""
-
-    url: str = ""
-    statuses: list[int] = field(default_factory=list)
-    got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-    elsewhere: int = 0
-    silent: asyncio.Event | None = None
-
-    async def answer(self, request: web.Request) -> web.Response:
-        if request.path != "/lessor":
-            self.elsewhere += 1
-            return web.Response()
-        self.got.append(({name.lower(): value for name, value in request.headers.items()}, await request.read()))
-        if self.silent:
-            await self.silent.wait()
-        status = self.statuses.pop(0) if self.statuses else 204
-        return web.Response(status=status, headers={"location": "/elsewhere"} if 300 <= status < 400 else {})
 
 
 class BrokenBook:
@@ -66,25 +44,6 @@ class BrokenBook:
 
     def messages(self, lease_id: str) -> tuple[MessageRef, ...]:
         raise RuntimeError(lease_id)
-
-
-@pytest_asyncio.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    made = Receiver()
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", made.answer)
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}/lessor?key=confidential"
-    yield made
-    await runner.cleanup()
-
-
-@pytest_asyncio.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as opened:
-        yield opened
 
 
 @dataclass

@@ -28,12 +28,12 @@ from lessor.notify import Hook, LetterWriter, Mailer, SmtpSender, Webhook
 from lessor.sandbox.mail import MailServer as Sink
 from tests.builders import ENDS, LEASE_ID, PEOPLE, READY, a_story
 from tests.fakes import FakeDirectory, FakeNotifier
-from tests.notify.test_smtp import to
-from tests.notify.test_webhook import Receiver, receiver
+from tests.notify.receiving import Receiver
+from tests.notify.sending import to
 from tests.workflows.conftest import server
 from tests.world import MANAGER, REQUESTER, World, idle_world
 
-__all__ = ["receiver", "server"]
+__all__ = ["server"]
 
 HALF_AN_HOUR = timedelta(minutes=30)
 SETTINGS = SlackSettings("Example", "gpu-approvals", "", "gpu-admins")

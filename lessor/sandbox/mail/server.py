@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,8 @@ _FILES = {
     "/mail.css": (_PAGE / "mail.css", "text/css"),
     "/page.js": (_PAGE / "page.js", "text/javascript"),
 }
+Handler = Callable[[web.Request], Awaitable[web.Response]]
+
 _LARGEST_BODY = 1024 * 1024
 _ALONE = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 """A mail that is shown may run nothing and load nothing."""
@@ -55,7 +58,18 @@ def make_application(postbox: Postbox, secret: str) -> web.Application:
         postbox.clear()
         return web.json_response({})
 
-    async def webhook(request: web.Request) -> web.Response:
+    application.router.add_get("/api/mail", listing)
+    application.router.add_get(r"/mail/{number:\d+}", html)
+    application.router.add_post("/api/faults", switch)
+    application.router.add_post("/api/clear", clear)
+    application.router.add_post("/webhook", _webhook(postbox, secret))
+    for path, (file, kind) in _FILES.items():
+        application.router.add_get(path, _serving(file, kind))
+    return application
+
+
+def _webhook(postbox: Postbox, secret: str) -> Handler:
+    async def take(request: web.Request) -> web.Response:
         body = await request.read()
         headers = {name.lower(): value for name, value in request.headers.items()}
         if postbox.faults.webhook:
@@ -64,17 +78,10 @@ def make_application(postbox: Postbox, secret: str) -> web.Application:
         postbox.take_event(headers, body, genuine)
         return web.Response(status=204 if genuine else 401)
 
-    application.router.add_get("/api/mail", listing)
-    application.router.add_get(r"/mail/{number:\d+}", html)
-    application.router.add_post("/api/faults", switch)
-    application.router.add_post("/api/clear", clear)
-    application.router.add_post("/webhook", webhook)
-    for path, (file, kind) in _FILES.items():
-        application.router.add_get(path, _serving(file, kind))
-    return application
+    return take
 
 
-def _serving(file: Path, kind: str) -> Any:
+def _serving(file: Path, kind: str) -> Handler:
     text = file.read_text(encoding="utf-8")
 
     async def serve(_: web.Request) -> web.Response:
