@@ -15,7 +15,8 @@ from lessor.domain.lease import Change, Event, Lease, State, changed
 from lessor.domain.policy import Decision, Outcome, Reason, Suggestion
 from lessor.domain.request import Market
 from lessor.sandbox.slack import buttons, visible_text
-from tests.bot.world import MANAGER, REQUESTER, STEPS, World
+from tests.bot.engine import STEPS
+from tests.bot.world import MANAGER, REQUESTER, World
 from tests.builders import a_decision, a_lease, a_quote, an_offer, usd
 
 SPOT = Suggestion("cheaper", "spot would do for training", market="spot")
