@@ -25,8 +25,8 @@ class End:
     skipped: bool = False
 
     def instant(self, start: datetime) -> datetime:
-        """When it ends if the clock of a duration starts at `start`."""
-        return self.until or start + (self.duration or timedelta())
+        """When it ends if the clock of a duration starts at `start`; in UTC, so that a length is elapsed time (F24)."""
+        return self.until or start.astimezone(UTC) + (self.duration or timedelta())
 
     @property
     def text(self) -> str:
