@@ -46,6 +46,7 @@ class Story:
             Step("approve, clicked twice", 20, self._approve),
             Step("finance approves as well", 20, self._approve_costs),
             Step("provision", 60, self._provision),
+            Step("propose less", 30, self._propose),
             Step("deny another request", 30, self._deny),
             Step("warn", 60, self._warn),
             Step("extend", 20, self._extend),
@@ -97,8 +98,22 @@ class Story:
         await self._requester.wait_for_message(lambda told: lease.access in visible_text(told), timeout=EVER)
         return f"{instance['id']} runs in {instance['zone']}; requester was told how to get in"
 
-    async def _deny(self) -> str:
+    async def _propose(self) -> str:
         self.denied_id = await self.request("Four more, just in case", LENGTH, "A10G", 4)
+        await self._manager.click(await self._card(self._manager, self.denied_id), Do.COUNTER)
+        form = await self._manager.wait_for_view(lambda view: "count" in _inputs(view), timeout=EVER)
+        await self._submit(self._manager, form, {"count": "1", "reason": "One is enough to try it"})
+        proposed = await self._requester.wait_for_message(
+            lambda told: lease_of(told, Do.DECLINE) == self.denied_id, timeout=EVER
+        )
+        await self._requester.click(proposed, Do.DECLINE)
+        lease = await self._evidence.lease_when(self.denied_id, lambda lease: lease.counter is None)
+        happened = await self._evidence.happened(self.denied_id)
+        _expect({"countered", "changes-declined"} <= set(happened), f"on record is only: {', '.join(happened)}")
+        _expect(lease.gpus == 4, f"the request is for {lease.gpus} GPUs now")
+        return f"{self.denied_id}: manager would approve one of four GPUs, requester kept the request"
+
+    async def _deny(self) -> str:
         card = await self._card(self._manager, self.denied_id)
         await self._manager.click(card, Do.DENY)
         form = await self._manager.wait_for_view(lambda view: bool(_inputs(view)), timeout=EVER)

@@ -25,6 +25,7 @@ WHOLE_STORY = [
     "approve, clicked twice",
     "finance approves as well",
     "provision",
+    "propose less",
     "deny another request",
     "warn",
     "extend",

@@ -95,7 +95,8 @@ DEFAULT: Final[dict[str, Any]] = {
             {
                 "command": "/gpu",
                 "description": "Ask for GPUs, extend and release them",
-                "usage_hint": "[request | list | show | extend | shorten | release | transfer | share | away | quota | help]",
+                "usage_hint": "[request | list | show | extend | shorten | release | transfer | share | away | quota"
+                " | help]",
                 "suggestions": [
                     "request [what and until when]",
                     "list",
