@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from lessor.domain import changes
+from lessor.domain import changes, suspension
 from lessor.domain.approval import Step, Vote
 from lessor.domain.lease import Lease, Span
 from lessor.domain.request import spell
@@ -29,6 +29,7 @@ def _asked(lease: Lease) -> list[tuple[str, str]]:
         ("asked by", f"`{lease.owner}` for team `{_text(request.team, 40)}` at {_time(lease.requested_at)}"),
         ("what", f"{_text(str(request.need), 80)}, {request.market.value}, {_text(str(request.place), 80)}"),
         ("purpose", f"{request.workload.value}: {_text(request.purpose, 300)}"),
+        ("reserved from", _time(request.start)),
         ("asked until", end),
     ]
 
@@ -116,9 +117,11 @@ def _lasting(lease: Lease) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if lease.wish:
         rows.append(("later end asked", f"`{lease.wish.by}` until {_time(lease.wish.until)}"))
+        rows.append(("runs on meanwhile", f"until {_time(lease.runs_until)} at the longest"))
         rows += _steps("later end", lease.wish.steps)
     if lease.schedule:
-        rows.append(("working hours", f"`{_text(lease.request.schedule, 40)}` in {lease.schedule.zone}"))
+        hours = suspension.spelled(lease.schedule)
+        rows.append(("working hours", f"{_text(lease.request.schedule or 'of the team', 40)}: {hours}"))
     if lease.suspended_at:
         rows.append(("suspended since", _time(lease.suspended_at)))
     if lease.exemption:

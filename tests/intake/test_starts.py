@@ -72,7 +72,8 @@ def test_taken(text: str, expected: str) -> None:
             "today 14:00",
             "start-past",
             "'today 14:00' is in the past: Wednesday 3 June 2026 14:00 CEST, "
-            "and it is Wednesday 3 June 2026 15:11 CEST now; up to 90 d from now are allowed; do you mean 'tomorrow 14:00'?",
+            "and it is Wednesday 3 June 2026 15:11 CEST now; up to 90 d from now are allowed; "
+            "do you mean 'tomorrow 14:00'?",
         ),
         (
             "2026-12-24",
