@@ -177,6 +177,10 @@ def room(kind: Kind, ceiling: int, spent: str | None, committed: str = "0", aske
             (room(Kind.MONEY, 100, "90", asked="0"), room(Kind.MONEY, 5_000, "0", asked="100")),
             BudgetFacts(True, Decimal(5_000), Decimal(0), Decimal(0), Decimal(4_900), Decimal(2), False),
         ),
+        (
+            (room(Kind.MONEY, 5_000, "0", asked="0"), room(Kind.MONEY, 100, "90", asked="0")),
+            BudgetFacts(True, Decimal(100), Decimal(90), Decimal(0), Decimal(10), Decimal(90), False),
+        ),
         ((room(Kind.MONEY, 100, None), room(Kind.MONEY, 5_000, "0")), BudgetFacts(limited=True, hours_limited=False)),
         ((room(Kind.MONEY, 100, "0", asked=None),), BudgetFacts(limited=True, hours_limited=False)),
         (

@@ -68,6 +68,8 @@ def refused(text: str) -> str:
         ("quote.total < 0", "can never hold: quote.total can never be so: quote.total < 0"),
         ("request.count == 2 && request.count != 2", "can never hold: request.count can never be so: "
          "request.count == 2 and request.count != 2"),
+        ("request.hours >= 4 && request.hours <= 4 && request.hours != 4", "can never hold: request.hours can never be "
+         "so: request.hours >= 4 and request.hours <= 4 and request.hours != 4"),
         ("request.count in [1, 2] && request.count > 2", "can never hold: request.count can never be so: "
          "request.count in [1, 2] and request.count > 2"),
         ("request.count >= 2 && request.count <= 3 && !(request.count in [2, 3])", "can never hold: request.count can "

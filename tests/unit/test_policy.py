@@ -99,6 +99,10 @@ def in_order(*names: str) -> tuple[StepSpec, ...]:
             ((StepSpec("a", ("a",)), StepSpec("b", ("b",)), StepSpec("c", ("c",), stage=1)),),
             [("a", 0), ("b", 0), ("c", 1)],
         ),
+        (
+            ((StepSpec("a", ("a",)), StepSpec("b", ("b",))), in_order("x", "a")),
+            [("b", 0), ("x", 0), ("a", 1)],
+        ),
         (((StepSpec("a", ("a",), stage=4), StepSpec("b", ("b",), stage=7)),), [("a", 0), ("b", 1)]),
     ],
 )
