@@ -71,10 +71,10 @@ class SlackDirectory:
         return await self._inner.everybody()
 
     async def presences(self, ids: Collection[str]) -> dict[str, Presence]:
-        """Gone is whom the configuration or Slack calls deactivated; whom Slack has not spoken of is unknown."""
+        """Gone is whom the configuration or Slack calls deactivated; whom Slack does not speak of now is unknown."""
         configured = await self._inner.presences(ids)
         primary = {one: (person.id if (person := await self._inner.person(one)) else one) for one in ids}
-        profiles = await self._profiles.all_of(set(primary.values()))
+        profiles = await self._profiles.read(set(primary.values()))
         return {one: _presence(configured[one], profiles[primary[one]]) for one in ids}
 
     def team(self, key: str) -> Team | None:

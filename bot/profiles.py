@@ -20,6 +20,7 @@ KEPT_AT_MOST = 10_000
 ONE_BY_ONE = 20
 """Up to so many people are asked for by name; more are read from the list of everybody."""
 PAGE = 500
+_LONG_AGO = float("-inf")
 SILENT_SECONDS = 15.0
 """How long nobody is asked for after Slack gave no answer: a message to many would wait for each of them."""
 
@@ -55,8 +56,8 @@ class Profiles:
         self._silent_until = float("-inf")
 
     def forget(self) -> None:
-        """Ask Slack anew from now on."""
-        self._kept.clear()
+        """Ask Slack anew from now on, and keep what was known if it does not answer."""
+        self._kept = {one: (_LONG_AGO, known) for one, (_, known) in self._kept.items()}
         self._silent_until = float("-inf")
 
     async def of(self, user_id: str) -> Profile | None:
@@ -76,6 +77,12 @@ class Profiles:
             return self._unread(user_id, str(error), kept)
         self._keep(user_id, found)
         return found
+
+    async def read(self, user_ids: Collection[str]) -> dict[str, Profile | None]:
+        """The profiles of many as Slack tells them now; what it does not tell now is `None`, whatever is kept."""
+        self._kept |= {one: (_LONG_AGO, self._kept[one][1]) for one in user_ids if one in self._kept}
+        found = await self.all_of(user_ids)
+        return {one: known if self._is_fresh(one) else None for one, known in found.items()}
 
     async def all_of(self, user_ids: Collection[str]) -> dict[str, Profile | None]:
         """The profiles of many, in few calls where there are many to read."""

@@ -172,6 +172,18 @@ async def test_who_has_left_is_whom_slack_or_the_configuration_calls_deactivated
     assert (manager.active, manager.listed) == (False, True)
 
 
+async def test_whether_somebody_has_left_is_asked_anew_each_time_and_unknown_when_nobody_answers(desk: Desk) -> None:
+    """What was true yesterday offers nobody's lease to others today."""
+    await desk.person("U0MANAGER")
+    desk.slack.add(user("U0MANAGER", deleted=True))
+    assert (await desk.person("U0MANAGER")).active
+    assert await desk.directory.presences(["U0MANAGER"]) == {"U0MANAGER": Presence.GONE}
+    assert not (await desk.person("U0MANAGER")).active
+    desk.slack.fail = {"users.info": "fatal_error"}
+    assert await desk.directory.presences(["U0MANAGER"]) == {"U0MANAGER": Presence.UNKNOWN}
+    assert not (await desk.person("U0MANAGER")).active
+
+
 async def test_somebody_taken_out_of_the_configuration_has_left_when_slack_says_so(desk: Desk) -> None:
     desk.slack.add(user("U0FORMER", deleted=True), user("U0STILL"))
     seen = await desk.directory.presences(["U0FORMER", "U0STILL"])
