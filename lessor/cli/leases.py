@@ -10,6 +10,7 @@ from lessor.cli.output import Column
 from lessor.domain import suspension
 from lessor.domain.approval import waiting
 from lessor.domain.authority import may_enter
+from lessor.domain.changes import describe
 from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.request import spell
@@ -60,6 +61,9 @@ def facts(lease: Lease, now: datetime, viewer: Person) -> dict[str, Any]:
         "step": steps[0].name if steps else None,
         "steps": [step.name for step in steps],
         "approvers": list(dict.fromkeys(ref for step in steps for ref in step.approvers)),
+        "lapses_at": _iso(lease.lapses_at) if lease.state is State.AWAITING_APPROVAL else None,
+        "proposed": describe(lease.counter.changes) if lease.counter else None,
+        "questions": [{"by": q.by, "text": q.text, "answer": q.answer or None} for q in lease.questions],
         "decided_by": lease.decided_by or None,
         "decided_at": _iso(lease.decided_at),
         "decided_reason": lease.decided_reason or None,
@@ -133,6 +137,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Cost so far", str(cost) if cost else "unknown"),
         ("Policy", rules),
         ("Can decide", deciders),
+        *_talked(lease, zone),
         ("Decided", f"{decided}: {lease.decided_reason}" if lease.decided_reason else decided),
         ("Tried", _tried(lease)),
         ("Next try", local(again, zone) if again else ""),
@@ -141,6 +146,18 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Problem", lease.problem),
         ("Still there", ", ".join(lease.left)),
         ("Proof", lease.proof),
+    ]
+
+
+def _talked(lease: Lease, zone: str) -> list[tuple[str, str]]:
+    """What happens while it is undecided, and what was said about it."""
+    undecided = lease.state is State.AWAITING_APPROVAL
+    asked = (f"{q.by}: {q.text} - {q.answer or 'not answered yet'}" for q in lease.questions)
+    counter = lease.counter
+    return [
+        ("Lapses", local(lease.lapses_at, zone) if undecided else ""),
+        ("Proposed", f"{describe(counter.changes)}, by {counter.by}" if counter and undecided else ""),
+        *(("Question", one) for one in asked),
     ]
 
 

@@ -12,6 +12,12 @@ from lessor.domain.quote import Quote
 WORLD = ("budget.", "quota.", "team.", "similar.")
 """Facts that others move while an approval waits. Those of the request and of the hour of day move by themselves."""
 
+DRIFTS = "budget.spent"
+"""What is committed already becomes spent as time goes by: `budget.left` says whether there is less."""
+
+ROOM = ("left", "free", "ceiling", "quota")
+"""How facts end that are better the larger they are; of all others more is worse."""
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -34,7 +40,7 @@ def rise(lease: Lease, quote: Quote) -> Difference | None:
 
 
 def difference(lease: Lease, decision: Decision) -> Difference | None:
-    """How the facts that rules read, or what the policy asks for, differ from what was approved."""
+    """How the facts that rules read got worse, or what more the policy asks for, since it was approved."""
     before = lease.decision
     if before is None:
         return None
@@ -45,7 +51,10 @@ def difference(lease: Lease, decision: Decision) -> Difference | None:
     moved = [
         f"{name}: {old[name]} -> {value}"
         for name, value in decision.facts
-        if name.startswith(WORLD) and name in old and _moved(old[name], value, lease.terms.reask_share)
+        if name.startswith(WORLD)
+        and name != DRIFTS
+        and name in old
+        and _worse(name, old[name], value, lease.terms.reask_share)
     ]
     return Difference("facts-changed", {"why": "; ".join(moved)}) if moved else None
 
@@ -59,12 +68,15 @@ def _asks_more(before: Decision, after: Decision) -> str:
     return "; ".join(f"step {s.name} of {s.quorum} of {', '.join(s.approvers)}" for s in added)
 
 
-def _moved(before: str, after: str, share: Decimal) -> bool:
-    """Whether a number changed by more than `share` of what it was; one that is not known any more has (law 1)."""
+def _worse(name: str, before: str, after: str, share: Decimal) -> bool:
+    """Whether a number got worse by more than `share` of what it was; one that is not known any more has (law 1)."""
     old, new = _number(before), _number(after)
     if old is None:
         return False
-    return new is None or abs(new - old) > abs(old) * share
+    if new is None:
+        return True
+    loss = old - new if name.endswith(ROOM) else new - old
+    return loss > abs(old) * share
 
 
 def _number(text: str) -> Decimal | None:

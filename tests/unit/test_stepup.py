@@ -84,21 +84,30 @@ def requoted(lease: Lease, decision: Decision) -> tuple[Lease, list[str]]:
 @pytest.mark.parametrize(
     ("name", "before", "after", "back"),
     [
-        ("budget.left_after", "1000.00 USD", "899.99 USD", True),
-        ("budget.left_after", "1000.00 USD", "900.00 USD", False),
-        ("budget.left_after", "1,000.00 USD", "1,100.01 USD", True),
-        ("quota.free", "16", "14", True),
-        ("quota.free", "0", "1", True),
-        ("quota.free", "0", "0", False),
-        ("budget.left_after", "1000.00 USD", "unknown", True),
-        ("budget.left_after", "unknown", "1000.00 USD", False),
+        ("budget.left", "1000.00", "899.99", True),
+        ("budget.left", "1000.00", "900.00", False),
+        ("budget.left", "1000.00", "5000.00", False),
+        ("budget.left", "-10", "-12", True),
+        ("budget.hours_left", "100", "80", True),
+        ("budget.committed", "1,000.00 USD", "1,100.01 USD", True),
+        ("budget.committed", "1,000.00 USD", "10.00 USD", False),
+        ("budget.share", "50", "56", True),
+        ("team.free", "16", "14", True),
+        ("team.free", "0", "1", False),
+        ("team.free", "0", "-1", True),
+        ("team.used", "0", "1", True),
+        ("team.used", "0", "0", False),
+        ("similar.count", "1", "2", True),
+        ("budget.left", "1000.00", "unknown", True),
+        ("budget.left", "unknown", "1000.00", False),
         ("budget.name", "gpu", "other", False),
+        ("budget.spent", "10", "20", False),
         ("time.hour", "9", "18", False),
         ("request.hours", "8", "4", False),
         ("quote.total", "100", "10", False),
     ],
 )
-def test_facts_that_moved_go_back_to_people(name: str, before: str, after: str, back: bool) -> None:
+def test_facts_that_got_worse_go_back_to_people(name: str, before: str, after: str, back: bool) -> None:
     lease, events = requoted(approved((name, before)), a_decision(facts=((name, after),)))
     assert (lease.state is State.AWAITING_APPROVAL) is back
     assert events == (["facts-changed", "asked"] if back else [])
@@ -109,9 +118,9 @@ def test_facts_that_moved_go_back_to_people(name: str, before: str, after: str, 
 
 def test_the_record_says_what_moved() -> None:
     change = transitions.requote(
-        approved(("quota.free", "16")), a_quote(), a_decision(facts=(("quota.free", "8"),)), (a_step(),), READY
+        approved(("team.free", "16")), a_quote(), a_decision(facts=(("team.free", "8"),)), (a_step(),), READY
     )
-    assert change.events[0].data == {"why": "quota.free: 16 -> 8", "price_list": "catalogue 2026-11-01"}
+    assert change.events[0].data == {"why": "team.free: 16 -> 8", "price_list": "catalogue 2026-11-01"}
 
 
 def test_a_policy_that_denies_now_denies_with_its_words() -> None:
