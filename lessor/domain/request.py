@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from lessor.domain.errors import FieldError, Invalid, instant
+from lessor.domain.readable import quoted, unreadable
 from lessor.domain.sensitivity import unclassified
 
 PURPOSE_MAX = 8_000
@@ -162,7 +163,7 @@ def _purpose(request: Request) -> FieldError | None:
     if length > PURPOSE_MAX or seen < PURPOSE_MIN:
         count = length if length > PURPOSE_MAX else seen
         return FieldError("purpose", f"has {count:,} characters; {PURPOSE_MIN} to {PURPOSE_MAX:,} are allowed")
-    return _unreadable("purpose", request.purpose)
+    return unreadable("purpose", request.purpose)
 
 
 def _team(request: Request, limits: Limits) -> FieldError | None:
@@ -172,16 +173,16 @@ def _team(request: Request, limits: Limits) -> FieldError | None:
         return FieldError("team", "you are in no team yet; ask an administrator to add you to one in lessor.yaml")
     if not request.team:
         return FieldError("team", f"is missing; yours: {', '.join(limits.teams)}")
-    return FieldError("team", f"{_quoted(request.team)} is not a team of yours; yours: {', '.join(limits.teams)}")
+    return FieldError("team", f"{quoted(request.team)} is not a team of yours; yours: {', '.join(limits.teams)}")
 
 
 def _place(request: Request, limits: Limits) -> FieldError | None:
     place = request.place
     if place.name not in limits.places:
         places = ", ".join(limits.places) or "none is configured yet"
-        return FieldError("place", f"{_quoted(place.name)} is not configured; choose one of: {places}")
+        return FieldError("place", f"{quoted(place.name)} is not configured; choose one of: {places}")
     bad = next((name for name in (place.region, place.zone) if not NAME.fullmatch(name)), None)
-    return FieldError("place", f"{_quoted(bad)} is not the name of a region or zone") if bad is not None else None
+    return FieldError("place", f"{quoted(bad)} is not the name of a region or zone") if bad is not None else None
 
 
 def _count(request: Request, limits: Limits) -> FieldError | None:
@@ -195,7 +196,7 @@ def _need(need: Need) -> FieldError | None:
     if bad is not None:
         return FieldError(
             "need",
-            f"{_quoted(bad)} is not the name of a GPU or an instance type; names look like A100-80GB or g6.xlarge",
+            f"{quoted(bad)} is not the name of a GPU or an instance type; names look like A100-80GB or g6.xlarge",
         )
     if 0 <= need.memory_gib <= MEMORY_MAX_GIB:
         return None
@@ -225,7 +226,7 @@ def _schedule(request: Request, limits: Limits) -> FieldError | None:
     if not request.schedule or request.schedule in limits.schedules:
         return None
     names = ", ".join(limits.schedules) or "none is configured"
-    return FieldError("schedule", f"{_quoted(request.schedule)} is no schedule; there are: {names}")
+    return FieldError("schedule", f"{quoted(request.schedule)} is no schedule; there are: {names}")
 
 
 def _end(request: Request, limits: Limits, now: datetime) -> FieldError | None:
@@ -250,41 +251,22 @@ def _cost_center(request: Request) -> FieldError | None:
         return FieldError(
             "cost_center", f"has {len(request.cost_center):,} characters; at most {COST_CENTER_MAX} are allowed"
         )
-    return _unreadable("cost_center", request.cost_center)
+    return unreadable("cost_center", request.cost_center)
 
 
 def _tags(request: Request) -> FieldError | None:
     for key, value in request.tags.items():
         if key.strip().lower().startswith(("aws:", "lessor:")) or key.strip() == "Name":
             return FieldError(
-                "tags", f"{_quoted(key)} is reserved; keys may not be Name and not start with aws: or lessor:"
+                "tags", f"{quoted(key)} is reserved; keys may not be Name and not start with aws: or lessor:"
             )
         if not TAG_KEY.fullmatch(key) or len(value) > 256:
             return FieldError(
-                "tags", f"{_quoted(key)} does not fit; keys of 1 to 128 and values of at most 256 characters"
+                "tags", f"{quoted(key)} does not fit; keys of 1 to 128 and values of at most 256 characters"
             )
     if len(request.tags) > 40:
         return FieldError("tags", f"{len(request.tags)} tags; at most 40 are allowed")
-    return _unreadable("tags", *request.tags.values())
-
-
-def _unreadable(field: str, *texts: str) -> FieldError | None:
-    """Control characters and halves of characters, which databases, tags and messages cannot hold."""
-    found = next((c for text in texts for c in text if _is_control(c)), None)
-    if found is None:
-        return None
-    return FieldError(
-        field, f"holds the control character U+{ord(found):04X}; remove it, only readable text is allowed"
-    )
-
-
-def _is_control(character: str) -> bool:
-    return unicodedata.category(character) in {"Cc", "Cs"} and character not in "\n\r\t"
-
-
-def _quoted(text: str) -> str:
-    """What somebody typed, for a message: short, on one line, without anything invisible."""
-    return "'" + "".join(c if c.isprintable() else "?" for c in text[:40]) + "'"
+    return unreadable("tags", *request.tags.values())
 
 
 def spell(length: timedelta) -> str:
