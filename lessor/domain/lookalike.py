@@ -32,8 +32,8 @@ def lookalikes(
 
 
 def resembling(lease: Lease, leases: Iterable[Lease]) -> tuple[Lease, ...]:
-    """Those of `leases`, the open ones of one person, that resemble `lease`, whatever they are for and until when."""
-    return tuple(one for one in leases if one.id != lease.id and _alike(one.request, lease.request, lease.requested_at))
+    """Those of `leases`, the open ones of one person, that resemble `lease` and are others, whatever they are for."""
+    return tuple(one for one in leases if _alike(one.request, lease.request, lease.requested_at))
 
 
 def _alike(one: Request, other: Request, now: datetime) -> bool:
