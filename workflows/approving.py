@@ -111,19 +111,19 @@ class Approving(Rhythm):
 
     async def _outdated(self) -> bool:
         """Whether an approval that has waited no longer stands, since price, facts or policy moved (case F42)."""
-        quote = self.lease.quote
-        if self.lease.state is not State.APPROVED or quote is None or workflow.now() - quote.at < QUOTE_HOLDS:
+        quote, state = self.lease.quote, self.lease.state
+        if state not in transitions.TO_BE_CREATED or quote is None or workflow.now() - quote.at < QUOTE_HOLDS:
             return False
         try:
             found = await calls.assess(self.lease)
         except FailureError as error:
             workflow.logger.warning("the price of %s could not be read again: %s", self.lease.id, calls.reason(error))
             return False
-        if self._book.lease.state is not State.APPROVED:
+        if self._book.lease.state is not state:
             return True
         change = transitions.requote(self.lease, found.quote, found.decision, found.steps, workflow.now())
         self._book.apply(change)
-        if self.lease.state is State.APPROVED:
+        if self.lease.state is state:
             return False
         await calls.give_back(self.lease)
         return True

@@ -18,6 +18,8 @@ from lessor.domain.stepup import require_typed
 from lessor.domain.takedown import deleting
 from lessor.domain.terms import Terms
 
+TO_BE_CREATED = (State.APPROVED, State.WAITING_FOR_CAPACITY)
+
 BEFORE_USE = (
     State.REQUESTED,
     State.AWAITING_APPROVAL,
@@ -153,11 +155,11 @@ def requote(lease: Lease, quote: Quote, decision: Decision, steps: tuple[approva
     to them if the price rose, or a fact that its rules read changed, by more than the terms allow, or if it asks for
     more than before. Otherwise nothing changes: what was approved stays on record.
     """
-    require_state(lease, State.APPROVED)
+    require_state(lease, *TO_BE_CREATED)
     if decision.outcome is Outcome.DENY:
         reasons = "; ".join(f"{r.rule}: {r.text}" for r in decision.reasons)
         why = f"it was approved, but the policy does not allow it any more ({reasons}); nothing was created"
-        return deny_by_policy(lease, why, now)
+        return _denied(lease, "policy", why, now)
     found = requoting.rise(lease, quote) or requoting.difference(lease, decision)
     if found is None or not steps:
         return Change(lease, ())

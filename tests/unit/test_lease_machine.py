@@ -182,7 +182,7 @@ class LeaseMachine(Timed):
         steps = self.steps if outcome is Outcome.REQUIRE else ()
         self.perform(transitions.assess, self.quote, a_decision(outcome), steps, REQUESTER)
 
-    @in_states(State.APPROVED)
+    @in_states(State.APPROVED, State.WAITING_FOR_CAPACITY)
     @rule(dearer=st.booleans())
     def requote(self, dearer: bool) -> None:
         hourly = self.quote.offer.hourly

@@ -132,6 +132,15 @@ def test_a_policy_that_denies_now_denies_with_its_words() -> None:
     )
 
 
+def test_what_waits_for_capacity_is_looked_at_again_and_looked_for_once_it_is_over() -> None:
+    lease = a_lease(State.WAITING_FOR_CAPACITY)
+    back = transitions.requote(lease, a_quote(usd("999")), a_decision(), (a_step("again"),), READY).lease
+    assert (back.state, back.untouched, back.decided_by) == (State.AWAITING_APPROVAL, False, "")
+    deny = Decision(Outcome.DENY, (Reason("frozen", "the budget is spent"),))
+    denied = transitions.requote(lease, a_quote(), deny, (), READY).lease
+    assert (denied.state, denied.outcome, denied.decided_by) == (State.DELETING, State.DENIED, "policy")
+
+
 @pytest.mark.parametrize(
     ("before", "now", "back"),
     [

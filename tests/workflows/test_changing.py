@@ -209,6 +209,19 @@ async def test_facts_that_changed_while_it_waited_go_back_to_the_approver(world:
     await world.until(handle, State.ACTIVE)
 
 
+async def test_a_price_that_rose_while_it_waited_for_capacity_goes_back_too(world: World) -> None:
+    world.cloud.fail["launch"] = [NoCapacityError("none", ("a",)), NoCapacityError("none", ("b",))]
+    handle = await waiting(world)
+    assert (await world.act(handle, Verb.APPROVE, MANAGER)).ok
+    await world.until(handle, State.WAITING_FOR_CAPACITY)
+    world.cloud.hourly = usd("5.00")
+    await world.sleep(HOUR + timedelta(minutes=1))
+    await world.until(handle, State.AWAITING_APPROVAL)
+    assert (held(world, handle), world.cloud.times("launch")) == (0, 2)
+    assert (await world.act(handle, Verb.APPROVE, MANAGER)).ok
+    await world.until(handle, State.ACTIVE)
+
+
 async def test_what_the_policy_denies_by_now_is_not_created(world: World) -> None:
     handle = await waiting(world)
     await world.sleep(HOUR)
