@@ -63,8 +63,9 @@ class AssessmentActivities:
             owner = await self._directory.person(lease.owner)
             if owner is None or not owner.active:
                 raise Refused("unknown-person", f"{lease.owner} is not an active person of this organisation")
-            decision = await asyncio.to_thread(self._decide, lease, quote, owner, now)
-            found = Assessment(quote, decision, (), owner, *self._hours(lease, owner, now))
+            runs, awake = self._hours(lease, owner, now)
+            decision = await asyncio.to_thread(self._decide, replace(lease, schedule=runs), quote, owner, now)
+            found = Assessment(quote, decision, (), owner, runs, awake)
             if decision.outcome is not Outcome.REQUIRE:
                 return found
             requester = replace(owner, ids=tuple({*owner.all_ids, *lease.requester_ids}))

@@ -122,8 +122,8 @@ class QuotaPlan:
         return tuple(dict.fromkeys(key for kind, _, key in scopes if kind == "project" and key not in ("", EVERY)))
 
     def account(self, team: str, project: str, person: str) -> Account:
-        """Whom a lease of these counts for; `person` is any of the person's ids."""
-        return Account(team, project, self.people.get(person.casefold(), person))
+        """Whom a lease of these counts for; `person` is any of the person's ids, and a project has one spelling."""
+        return Account(team, project.strip().casefold(), self.people.get(person.casefold(), person))
 
     def of(self, account: Account, model: str = "") -> tuple[Ceiling, ...]:
         """The ceilings that a lease of `account` and `model` counts against, those of all models if `model` is empty.

@@ -108,7 +108,8 @@ class SqlQuotaBook(Book):
 
     def reach(self, thresholds: Sequence[Threshold], lease_id: str, revision: int) -> tuple[Threshold, ...]:
         """Note that they are reached; those that were not before this revision of the lease, also when asked again."""
-        rows = [{**_reached(one), "lease_id": lease_id, "revision": revision} for one in thresholds]
+        ordered = sorted(thresholds, key=lambda one: (one.scope, one.kind, one.model, one.month, one.percent))
+        rows = [{**_reached(one), "lease_id": lease_id, "revision": revision} for one in ordered]
         with self._db.write() as connection:
             connection.execute(self._note, rows)
             found = connection.execute(_NOTED, {"lease": lease_id, "rev": revision}).all()

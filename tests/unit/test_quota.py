@@ -162,6 +162,7 @@ def test_every_ceiling_of_team_project_and_person_counts() -> None:
 
     assert words("W1", "", 3) == "person U1 may hold 2 GPUs and holds 0; 3 more do not fit"
     assert words("U2", "", 7) == "person U2 may hold 6 GPUs and holds 0; 7 more do not fit"
+    assert words("U2", " LLM", 5) == "project llm may hold 4 GPUs and holds 0; 5 more do not fit"
     assert words("U2", "llm", 5) == "project llm may hold 4 GPUs and holds 0; 5 more do not fit"
     assert words("U2", "", 6) == ""
     mine = Reservation("gpu-1", "vision", "L4", 5, "", "U2")
