@@ -114,7 +114,10 @@ def _wished(lease: Lease, silent: bool, now: datetime) -> Change:
     assert lease.wish
     if lapses_at <= now:
         return extension.lapse(lease, now)
-    return extension.staffed(lease, lease.wish.steps, now) if silent else extension.grant(lease, MANAGER, now)
+    too_late = lease.wish.until < now + lease.terms.min_duration
+    if silent or too_late:
+        return extension.staffed(lease, lease.wish.steps, now)
+    return extension.grant(lease, MANAGER, now)
 
 
 def _looked(lease: Lease, failed: bool, world: World, now: datetime) -> Change:
