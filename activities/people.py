@@ -14,8 +14,8 @@ from lessor.contracts import OwnerLeft, PayerInput, PeopleReport
 from lessor.domain import offboarding
 from lessor.domain.approval import Step
 from lessor.domain.lease import OPEN, Lease
-from lessor.domain.offboarding import Circles
-from lessor.domain.ownership import LESSOR, MOVABLE
+from lessor.domain.offboarding import Circles, is_offered
+from lessor.domain.ownership import MOVABLE
 from lessor.domain.pending import Payer
 from lessor.domain.people import Person, Presence, Team
 from lessor.ports import Directory, DirectoryUnavailableError, LeaseQuery, LeaseRuns, Ledger
@@ -86,13 +86,15 @@ class PeopleActivities:
 
     def _abandoned(self, leases: Iterable[Lease], gone: Collection[str]) -> list[Lease]:
         known = (lease for lease in leases if lease.owner in gone and lease.state in MOVABLE)
-        return [lease for lease in known if lease.transfer is None or lease.transfer.by != LESSOR]
+        return [lease for lease in known if not is_offered(lease) or (lease.transfer and lease.transfer.held)]
 
     def _waiting(self, leases: Iterable[Lease]) -> list[Lease]:
         return [lease for lease in leases if _open_steps(lease)]
 
     async def _tell(self, lease: Lease) -> bool:
         circles, held = await self._circles(lease)
+        if is_offered(lease) and held:
+            return False
         return await self._runs.owner_left(lease.id, OwnerLeft(lease.owner, circles, held))
 
     async def _circles(self, lease: Lease) -> tuple[Circles, bool]:

@@ -85,9 +85,10 @@ class AbsenceAware:
 
     async def _lent_to(self, person: Person, roll: Roll) -> tuple[StandIn, ...]:
         lent: list[StandIn] = []
+        mine = person.all_ids
         for other in await self._inner.everybody():
-            teams = {f"lead:{key}" for key in other.leads if self._team_delegate(key) in person.all_ids}
-            if other.id != person.id and (teams or not person.all_ids.isdisjoint(_named(other, roll))):
+            teams = {f"lead:{key}" for key in other.leads if self._team_delegate(key) in mine}
+            if other.id != person.id and (teams or not mine.isdisjoint(_named(other, roll))):
                 lent += await self._lent_by(other.id, person, frozenset(teams), roll)
         return tuple(lent)
 

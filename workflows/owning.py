@@ -15,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from lessor.domain.authority import require_steward
     from lessor.domain.errors import Refused
     from lessor.domain.lease import Change, Lease, State, minute
-    from lessor.domain.ownership import LESSOR, WHOLE_TEAM
+    from lessor.domain.ownership import WHOLE_TEAM
     from lessor.domain.pending import Payer
     from lessor.domain.people import Person
     from workflows.acts import told_from
@@ -48,8 +48,7 @@ def effect(lease: Lease, act: Act, person: Person, to: Person | None, payer: Pay
     if act.verb is Verb.TAKE:
         return ownership.take(lease, person, payer, now)
     if act.verb is Verb.DECLINE:
-        left = lease.transfer is not None and lease.transfer.by == LESSOR
-        return (offboarding.pass_on if left else ownership.decline)(lease, person, now)
+        return (offboarding.pass_on if offboarding.is_offered(lease) else ownership.decline)(lease, person, now)
     require_steward(lease, person)
     if act.verb is Verb.TRANSFER:
         return ownership.offer(lease, to or Person(act.to, active=False), act.team, person.id, now)

@@ -31,16 +31,21 @@ def owner_left(lease: Lease, owner: str, circles: Circles, now: datetime, *, hel
     """The owner's account does not work any more: the lease is offered to the first of `circles`.
 
     `held` says that others hold it too and can still be asked: then it does not end for want of a new owner (case
-    F03). Nothing changes for a lease that has another owner by now, or is offered already because of this.
+    F03). Nothing changes for a lease that has another owner by now, or is offered already because of this, unless
+    those who held it too have left since.
     """
-    known = lease.transfer is not None and lease.transfer.by == LESSOR
-    if lease.owner != owner or known or lease.state not in MOVABLE:
+    if lease.owner != owner or lease.state not in MOVABLE or (is_offered(lease) and (held or not _was_held(lease))):
         return Change(lease, ())
     first, later = (circles[0], circles[1:]) if circles else ((), ())
     expires = None if held else now + (lease.terms.offer_after if first else timedelta())
-    transfer = Transfer(first, lease.request.team, LESSOR, now, expires, later=() if held else later)
+    transfer = Transfer(first, lease.request.team, LESSOR, now, expires, later=() if held else later, held=held)
     data = {"owner": owner, "circle": "0", "to": ", ".join(first), "held": "yes" if held else "no"}
     return changed(lease, Event("owner-left", now, LESSOR, data), transfer=transfer)
+
+
+def is_offered(lease: Lease) -> bool:
+    """Whether the lease is offered to others because its owner has left."""
+    return lease.transfer is not None and lease.transfer.by == LESSOR
 
 
 def pass_on(lease: Lease, person: Person, now: datetime) -> Change:
@@ -82,8 +87,7 @@ def unanswered(lease: Lease, now: datetime) -> Change:
 
 def offer_ended(lease: Lease, now: datetime) -> Change:
     """Nobody accepted what was offered until now. Raises `Refused` ("not-due") before that."""
-    left = lease.transfer is not None and lease.transfer.by == LESSOR
-    return unanswered(lease, now) if left else expire(lease, now)
+    return unanswered(lease, now) if is_offered(lease) else expire(lease, now)
 
 
 def circles(lease: Lease, co_owners: Iterable[Person], lead: Iterable[Person], team: bool, admins: bool) -> Circles:
@@ -106,6 +110,10 @@ def braked(gone: int, owners: int) -> str:
         f"{gone} of {owners} owners look deactivated at once; nothing was offered to others. "
         "Mark those who have really left with active: false in lessor.yaml"
     )
+
+
+def _was_held(lease: Lease) -> bool:
+    return lease.transfer is not None and lease.transfer.held
 
 
 def _not_taken(lease: Lease, now: datetime) -> Change:

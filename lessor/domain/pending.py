@@ -89,7 +89,8 @@ class Transfer:
 
     `to` are references as in `Person.refs`; `team` is the key of the team that pays then. `by` is `lessor` when the
     owner has left; `circle` counts how many circles of people it has been offered to, `later` are those to come.
-    Without `expires` it stands until somebody takes it or the lease ends.
+    Without `expires` it stands until somebody takes it or the lease ends; `held` says that this is because others hold
+    the lease too.
     """
 
     to: tuple[str, ...]
@@ -99,6 +100,7 @@ class Transfer:
     expires: datetime | None = None
     circle: int = 0
     later: tuple[tuple[str, ...], ...] = ()
+    held: bool = False
 
 
 @dataclass(frozen=True)

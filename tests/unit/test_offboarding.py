@@ -124,7 +124,16 @@ def test_f03_a_lease_that_others_hold_too_does_not_end_for_want_of_an_owner() ->
     shared = long_lease(co_owners=(CoOwner("team:ml"),))
     transfer = left(shared, held=True).transfer
     assert transfer is not None
-    assert (transfer.to, transfer.expires, transfer.later) == (("person:U0MANAGER",), None, ())
+    assert (transfer.to, transfer.expires, transfer.later, transfer.held) == (("person:U0MANAGER",), None, (), True)
+
+
+def test_when_those_who_held_it_too_have_left_circle_after_circle_is_asked() -> None:
+    held = left(long_lease(co_owners=(CoOwner("U0MEMBER", ("U0MEMBER",)),)), held=True)
+    assert offboarding.owner_left(held, REQUESTER.id, CIRCLES, NOW + DAY, held=True).events == ()
+    alone = offboarding.owner_left(held, REQUESTER.id, CIRCLES, NOW + DAY).lease
+    assert alone.transfer is not None
+    assert (alone.transfer.expires, alone.transfer.later, alone.transfer.held) == (NOW + 2 * DAY, CIRCLES[1:], False)
+    assert offboarding.owner_left(alone, REQUESTER.id, CIRCLES, NOW + DAY).events == ()
 
 
 def test_the_lead_may_pass_it_on_and_whoever_is_asked_among_others_need_not_answer() -> None:

@@ -237,6 +237,15 @@ async def test_a_shared_lease_outlives_the_account_of_its_owner(world: World) ->
     lease = await world.lease(handle)
     assert (lease.state, lease.ends_at) == (State.ACTIVE, ends_at)
     assert (await world.act(handle, Verb.KEEP, MEMBER)).ok
+    assert (await world.sweep_people()).left == ()
+    for person in (MEMBER, MANAGER):
+        gone(world, person)
+    assert (await world.sweep_people()).left == (handle.id,)
+    lease = await world.when(
+        handle, lambda found: bool(found.transfer and found.transfer.expires), "an offer that ends"
+    )
+    assert lease.transfer is not None
+    assert (lease.transfer.to, lease.transfer.held) == (("admins",), False)
 
 
 async def test_many_accounts_that_look_closed_at_once_are_a_mistake_and_admins_are_paged(world: World) -> None:
