@@ -16,11 +16,10 @@ from bot.ask import Ask, metadata
 from bot.blocks import request_form
 from bot.desk import Desk
 from bot.wish import Wish
-from lessor.domain.errors import Refused
+from lessor.domain.errors import FieldError, Refused
 from lessor.domain.lease import Lease
 from lessor.domain.quote import Quote
 from lessor.domain.request import Market, to_the_minute
-from lessor.when import parse_end
 
 if TYPE_CHECKING:
     from lessor.gateway import Choices
@@ -75,13 +74,14 @@ class Quoting:
     async def text(self, wanted: Wish, choices: Choices) -> str:
         """The price in words, escaped; unknown is said plainly."""
         now, zone = self._desk.now(), choices.person.tz
-        quote, length, problem, ends = None, None, "", ""
+        quote, length, problem, starts, ends = None, None, "", "", ""
         if wanted.end.strip():
-            try:
-                end = parse_end(wanted.end, now, zone, limits=choices.limits)
-                length, ends = to_the_minute(end.instant(now) - now), end.confirmation(now)
-            except Refused as refused:
-                ends = str(refused)
+            errors: list[FieldError] = []
+            start, end = wish.times(wanted, choices, now, errors)
+            begins = start.at if start else now
+            starts = start.confirmation() if start else ""
+            ends = errors[0].message if errors else end.confirmation(begins)
+            length = None if errors else to_the_minute(end.instant(begins) - begins)
         if re.fullmatch(r"[1-9][0-9]{0,5}", wanted.count.strip()):
             need = wish.need(wanted, int(wanted.count))
             try:
@@ -89,7 +89,8 @@ class Quoting:
             except Refused as refused:
                 problem = str(refused)
         total = quote.total(length) if quote and length else None
-        values: dict[str, object] = {"quote": quote, "total": total, "length": length, "problem": problem, "ends": ends}
+        values: dict[str, object] = {"quote": quote, "total": total, "length": length, "problem": problem}
+        values |= {"starts": starts, "ends": ends}
         values |= await self._advice(wanted, choices, quote)
         return "\n".join(self._desk.wording.parts("quote.j2", zone=zone, **values).values())
 

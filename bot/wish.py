@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bot.ask import metadata
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.request import Market, Need, Place, Request, Workload
 from lessor.intake.draft import Draft
-from lessor.when import End, parse_end
-from lessor.when.clock import zone_of
+from lessor.when import End, Start, end_after, parse_end, parse_start
 
 if TYPE_CHECKING:
     from lessor.gateway import Choices, PlaceChoice
@@ -150,6 +149,8 @@ def of_draft(draft: Draft) -> Wish:
         purpose=draft.purpose,
         tags=_lines(draft.tags),
         cost_center=draft.cost_center,
+        start=draft.start_text,
+        schedule=draft.schedule,
         project=draft.project,
         data=draft.data,
         checkpoints=draft.checkpoints,
@@ -175,12 +176,7 @@ def completed(wish: Wish, choices: Choices) -> Wish:
 def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) -> Request:
     """The request to submit. Raises `Invalid` for what cannot even be read; limits are checked by the gateway."""
     errors: list[FieldError] = []
-    start = _start(wish, choices, now, errors)
-    end = End()
-    try:
-        end = parse_end(wish.end, now, choices.person.tz, limits=choices.limits)
-    except Refused as refused:
-        errors.append(FieldError("end", str(refused)))
+    start, end = times(wish, choices, now, errors)
     count = _whole("count", wish.count, errors)
     disk = _whole("disk_gib", wish.disk, errors)
     tags = _tags(wish.tags, errors)
@@ -201,12 +197,29 @@ def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) ->
         cost_center=wish.cost_center,
         interaction=interaction,
         tags=tags,
-        start=start,
+        start=start.at if start else None,
         project=wish.project.strip(),
         data=wish.data,
         checkpoints=wish.checkpoints,
         schedule=wish.schedule,
     )
+
+
+def times(wish: Wish, choices: Choices, now: datetime, errors: list[FieldError]) -> tuple[Start | None, End]:
+    """The start, `None` for as soon as it is approved, and the end that belongs to it; adds to `errors`."""
+    zone, limits = choices.person.tz, choices.limits
+    try:
+        start = parse_start(wish.start, now, zone, limits=limits) if wish.start.strip() else None
+    except Refused as refused:
+        errors.append(FieldError("start", str(refused)))
+        return None, End()
+    try:
+        if start:
+            return start, end_after(wish.end, start.at, now, zone, limits)
+        return None, parse_end(wish.end, now, zone, limits=limits)
+    except Refused as refused:
+        errors.append(FieldError("end", str(refused)))
+        return start, End()
 
 
 def need(wish: Wish, count: int) -> Need:
@@ -222,24 +235,6 @@ def place(wish: Wish, choices: Choices) -> Place:
     provider = found.provider if found else ""
     region = wish.region or (found.regions[0] if found and len(found.regions) == 1 else "")
     return Place(provider, wish.place, region, wish.zone)
-
-
-def _start(wish: Wish, choices: Choices, now: datetime, errors: list[FieldError]) -> datetime | None:
-    """When it is to begin; `None` for as soon as it is approved."""
-    if not wish.start.strip():
-        return None
-    zone = choices.person.tz
-    try:
-        end = parse_end(wish.start, now, zone)
-    except Refused as refused:
-        errors.append(FieldError("start", str(refused)))
-        return None
-    if not end.whole_day or end.until is None:
-        return end.instant(now)
-    # A day without a time lasts until the next midnight as an end; as a beginning it is its first minute.
-    there = zone_of(zone) or UTC
-    last = (end.until - timedelta(microseconds=1)).astimezone(there)
-    return datetime.combine(last.date(), time(), there).astimezone(UTC)
 
 
 def _whole(field: str, text: str, errors: list[FieldError]) -> int:
