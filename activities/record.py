@@ -10,7 +10,7 @@ from activities.beating import blocking
 from activities.errors import as_application_errors
 from lessor.accounting import Accounting, Plan
 from lessor.contracts import Counted, LeaseRef, PageInput, RecordInput
-from lessor.domain.budget import TAKES_MORE
+from lessor.domain.commitments import TAKES_MORE
 from lessor.domain.lease import FINAL, State
 from lessor.domain.people import Person
 from lessor.domain.quota import QuotaPlan

@@ -10,7 +10,8 @@ from decimal import Decimal
 
 from lessor.contracts import Alarm, PageInput
 from lessor.domain.alerts import Reach, Threshold, reaches
-from lessor.domain.budget import RUNNING, BudgetRoom, Metering, budget_rooms
+from lessor.domain.budget import BudgetRoom, Metering, budget_rooms
+from lessor.domain.commitments import RUNNING
 from lessor.domain.lease import Lease
 from lessor.domain.quota import Account, Ceiling, Headroom, Kind, QuotaPlan, headroom
 from lessor.metering import account_of, metered
@@ -19,6 +20,9 @@ from lessor.when.months import month_of
 
 Plan = Callable[[], QuotaPlan]
 """The organisation's ceilings as they are now; a configuration that is read anew changes them."""
+
+Key = tuple[str, Kind, str, bool, str]
+"""What tells one ceiling in one month from others: scope, kind, model, hardness, month."""
 
 EVERYBODY_HEARS = 100
 """The percentage from which administrators are told as well."""
@@ -103,7 +107,7 @@ class Accounting:
         found = {_key(reach): reach for reach in self._reaches(lease, ceilings, now)}
         reached = [t for reach in found.values() for t in reach.thresholds(plan.thresholds)]
         new = self._book.reach(reached, lease.id, lease.revision) if reached else ()
-        return tuple(_page(lease, found[_key(t)], t) for t in _highest(new))
+        return tuple(_page(lease, found[_key(t)], t) for t in _highest(new) if _key(t) in found)
 
     def _reaches(self, lease: Lease, ceilings: tuple[Ceiling, ...], now: datetime) -> tuple[Reach, ...]:
         asked = metered(lease, self._plan(), now)
@@ -118,20 +122,21 @@ class Accounting:
         return tuple(c for c in self._plan().of(account, model) if c.kind is not Kind.GPUS)
 
 
-def _key(one: Reach | Threshold) -> tuple[str, Kind, str, str]:
-    return one.scope, one.kind, one.model, one.month
+def _key(one: Reach | Threshold) -> Key:
+    return one.scope, one.kind, one.model, one.hard, one.month
 
 
 def _highest(new: Iterable[Threshold]) -> tuple[Threshold, ...]:
     """One for each ceiling: who hears of 100 % need not hear of 50 % in the same moment."""
-    best: dict[tuple[str, Kind, str, str], Threshold] = {}
+    best: dict[Key, Threshold] = {}
     for one in new:
         best[_key(one)] = max(best.get(_key(one), one), one, key=lambda t: t.percent)
     return tuple(best.values())
 
 
 def _page(lease: Lease, reach: Reach, threshold: Threshold) -> PageInput:
-    subject = " ".join(filter(None, (reach.scope, reach.kind.value, reach.model, reach.month, f"{threshold.percent}%")))
+    what = f"{'' if reach.hard else 'soft '}{reach.kind.value}"
+    subject = " ".join(filter(None, (reach.scope, what, reach.model, reach.month, f"{threshold.percent}%")))
     kind, _, key = reach.scope.partition(":")
     return PageInput(
         Alarm.BUDGET,

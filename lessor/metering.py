@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from lessor.domain import budget
 from lessor.domain.budget import Metering
+from lessor.domain.commitments import commitments, stretches
 from lessor.domain.lease import Lease
 from lessor.domain.quota import Account, QuotaPlan, Reservation
 from lessor.when.months import month_of, months_from
@@ -24,9 +24,9 @@ def reservation_of(lease: Lease, plan: QuotaPlan) -> Reservation:
 
 def metered(lease: Lease, plan: QuotaPlan, now: datetime) -> Metering:
     """Its use up to `now` and its plan until its end, in months of the organisation's zone."""
-    found = budget.stretches(lease, now)
+    found = stretches(lease, now)
     first = min((s.start for s in found), default=now)
     last = max((s.end for s in found), default=now)
     months = months_from(min(first, now), max(last, now), plan.tz)
-    taken = budget.commitments(lease, found, months, plan.currency)
+    taken = commitments(lease, found, months, plan.currency)
     return Metering(account_of(lease, plan), lease.model, plan.currency, now, month_of(now, plan.tz).key, taken)

@@ -17,6 +17,7 @@ class Threshold:
     scope: str
     kind: Kind
     model: str
+    hard: bool
     month: str
     percent: int
 
@@ -28,6 +29,7 @@ class Reach:
     scope: str
     kind: Kind
     model: str
+    hard: bool
     month: str
     share: Decimal
     words: str
@@ -35,7 +37,7 @@ class Reach:
     def thresholds(self, percents: Iterable[int]) -> tuple[Threshold, ...]:
         """Those that are reached, lowest first."""
         passed = sorted(p for p in percents if self.share * 100 >= p)
-        return tuple(Threshold(self.scope, self.kind, self.model, self.month, p) for p in passed)
+        return tuple(Threshold(self.scope, self.kind, self.model, self.hard, self.month, p) for p in passed)
 
 
 def reaches(rooms: Iterable[Headroom], budgets: Iterable[BudgetRoom], month: str) -> tuple[Reach, ...]:
@@ -50,7 +52,7 @@ def _held(room: Headroom, month: str) -> Reach:
     one = room.quota
     what = f"{one.model} GPUs" if one.model else "GPUs"
     words = f"{spell_scope(one.scope)} holds {room.used} of {one.gpus} {what}"
-    return Reach(one.scope, one.kind, one.model, month, Decimal(room.used) / one.gpus, words)
+    return Reach(one.scope, one.kind, one.model, one.hard, month, Decimal(room.used) / one.gpus, words)
 
 
 def _spent(room: BudgetRoom, share: Decimal) -> Reach:
@@ -60,7 +62,7 @@ def _spent(room: BudgetRoom, share: Decimal) -> Reach:
     words = "{} has taken {} of {} {}{} for {}: {} are used, {} are planned until its leases end".format(
         spell_scope(room.scope), *figures[:2], unit, of, room.month, *figures[2:]
     )
-    return Reach(room.scope, room.kind, room.model, room.month, share, words)
+    return Reach(room.scope, room.kind, room.model, room.hard, room.month, share, words)
 
 
 def _figure(amount: Decimal | None) -> str:

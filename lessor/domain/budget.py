@@ -1,43 +1,23 @@
-"""What a lease takes of each month's budget: what it has used so far, and what is planned until its end.
+"""What is left of each month's budget, beside what leases have used of it and are planned to use.
 
-Pure and whole: GPU time in microseconds of one GPU, money in millionths of the currency's unit; `None` is unknown and
-makes every sum that it is part of unknown. Months are written out as instants by whoever calls, since their borders
-depend on a time zone.
+Figures are whole: GPU time in microseconds of one GPU, money in millionths of the currency's unit. `None` is unknown
+and makes every sum that it is part of unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
 from lessor.domain.errors import Refused
-from lessor.domain.lease import Lease, State
-from lessor.domain.money import Money
 from lessor.domain.quota import Account, Ceiling, Kind, spell_scope
-from lessor.domain.request import Market
-from lessor.domain.worktime import next_close, next_open
 
 MILLIONTHS = 1_000_000
 HOUR = 3_600_000_000
 """An hour in microseconds."""
-
-PLANNED = frozenset({State.APPROVED, State.PROVISIONING, State.WAITING_FOR_CAPACITY})
-RUNNING = frozenset({State.ACTIVE, State.SUSPENDED})
-
-TAKES_MORE = frozenset({"approved", "extended", "extension-granted", "transferred", "restored", "exempted"})
-"""Events after which a lease may take more of a budget than before: then it is looked whether people are to be told."""
-
-
-@dataclass(frozen=True)
-class Month:
-    """A calendar month of the organisation, from `start` up to and without `end`; `key` is such as `2026-11`."""
-
-    key: str
-    start: datetime
-    end: datetime
 
 
 @dataclass(frozen=True)
@@ -109,41 +89,6 @@ class BudgetRoom:
         return self.ceiling - self.spent - self.committed - self.asked
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """A time on the bill, or planned to be; `hourly` is `None` when unknown."""
-
-    start: datetime
-    end: datetime
-    hourly: Money | None
-    ahead: bool = False
-
-
-def stretches(lease: Lease, now: datetime) -> tuple[Stretch, ...]:
-    """What is billed up to `now`, then what is planned until the end, both oldest first.
-
-    A lease that nobody has approved yet is planned as if it was approved now.
-    """
-    used = (Stretch(s.start, max(s.end or now, s.start), s.hourly) for s in lease.spans)
-    rate = _planned_rate(lease)
-    return (*used, *(Stretch(start, end, rate, ahead=True) for start, end in _planned(lease, now)))
-
-
-def commitments(
-    lease: Lease, found: Iterable[Stretch], months: Iterable[Month], currency: str
-) -> tuple[Commitment, ...]:
-    """What `lease` takes of each of `months` that it touches, in their order, for its `stretches`.
-
-    Money is rounded to the millionth by its running sum, so that months add up to the whole. It is unknown in a month
-    where any rate is unknown or in another currency.
-    """
-    parts = list(found)
-    sums = _Sums(lease.gpus, currency)
-    made = [sums.month(month, [p for p in parts if p.start < month.end and p.end > month.start]) for month in months]
-    running = lease.state in RUNNING
-    return tuple(replace(one, running=running) for one in made if one.time or one.money != 0)
-
-
 def budget_rooms(
     ceilings: Iterable[Ceiling], months: Iterable[str], entries: Iterable[Entry], asked: Metering
 ) -> tuple[BudgetRoom, ...]:
@@ -173,79 +118,6 @@ def used(room: BudgetRoom) -> Decimal | None:
         return None
     taken = room.ceiling - room.left
     return taken / room.ceiling if room.ceiling else Decimal(1 if taken > 0 else 0)
-
-
-class _Sums:
-    """Adds up months one after the other, and rounds money by the running sum of all of them."""
-
-    def __init__(self, gpus: int, currency: str) -> None:
-        self._gpus = gpus
-        self._currency = currency
-        self._exact = Fraction(0)
-        self._rounded = 0
-
-    def month(self, month: Month, parts: list[Stretch]) -> Commitment:
-        inside = [replace(p, start=max(p.start, month.start), end=min(p.end, month.end)) for p in parts]
-        inside = [p for p in inside if p.start < p.end]
-        ahead = [p for p in inside if p.ahead]
-        spent_time, spent = self._add([p for p in inside if not p.ahead])
-        ahead_time, planned = self._add(ahead)
-        return Commitment(
-            month.key,
-            spent_time + ahead_time,
-            None if spent is None or planned is None else spent + planned,
-            ahead_time,
-            planned,
-            min((p.start for p in ahead), default=None),
-            max((p.end for p in ahead), default=None),
-        )
-
-    def _add(self, parts: list[Stretch]) -> tuple[int, int | None]:
-        """GPU time, and money where it is known."""
-        length = sum((_micros(p.end - p.start) for p in parts), 0)
-        if any(p.hourly is None or p.hourly.currency != self._currency for p in parts):
-            return length * self._gpus, None
-        for part in parts:
-            rate = part.hourly.amount if part.hourly else Decimal(0)
-            self._exact += Fraction(rate) * _micros(part.end - part.start) * MILLIONTHS / HOUR
-        before, self._rounded = self._rounded, round(self._exact)
-        return length * self._gpus, self._rounded - before
-
-
-def _planned(lease: Lease, now: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """The times in which it is to run from `now` on."""
-    start, end = now, lease.ends_at
-    if not (lease.restoring or lease.state in RUNNING):
-        if lease.state not in PLANNED and lease.state not in (State.REQUESTED, State.AWAITING_APPROVAL):
-            return
-        start = max(now, lease.request.start or now)
-        end = lease.request.until or start + (lease.request.duration or timedelta())
-    if end is None or end <= start:
-        return
-    if lease.schedule is None or not lease.stoppable:
-        yield start, end
-        return
-    if lease.exemption is not None and lease.exemption.until > start:
-        free = min(lease.exemption.until, end)
-        yield start, free
-        start = free
-    while start < end and (opens := next_open(lease.schedule, start)) < end:
-        closes = next_close(lease.schedule, opens)
-        start = end if closes is None else min(closes, end)
-        yield opens, start
-
-
-def _planned_rate(lease: Lease) -> Money | None:
-    """Spot prices move, so that what is planned on the spot market is counted at the on-demand price (case F34)."""
-    if lease.quote is None:
-        return None
-    if lease.quote.offer.market is Market.SPOT:
-        return lease.quote.judged_hourly
-    return lease.spans[-1].hourly if lease.spans else lease.quote.offer.hourly
-
-
-def _micros(length: timedelta) -> int:
-    return length // timedelta(microseconds=1)
 
 
 def _room(ceiling: Ceiling, month: str, entries: list[Entry], asked: Metering) -> BudgetRoom:
@@ -287,7 +159,7 @@ def _passed(one: Commitment, now: datetime) -> Fraction:
     """The share of what is planned that has become use."""
     if not one.running or one.ahead_from is None or one.ahead_to is None or one.ahead_from >= one.ahead_to:
         return Fraction(0)
-    share = Fraction(_micros(now - one.ahead_from), _micros(one.ahead_to - one.ahead_from))
+    share = Fraction(micros(now - one.ahead_from), micros(one.ahead_to - one.ahead_from))
     return min(max(share, Fraction(0)), Fraction(1))
 
 
@@ -322,3 +194,7 @@ def _too_much(room: BudgetRoom) -> str:
 
 def _figure(amount: Decimal) -> str:
     return f"{amount:,.2f}".removesuffix(".00")
+
+
+def micros(length: timedelta) -> int:
+    return length // timedelta(microseconds=1)

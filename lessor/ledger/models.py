@@ -146,6 +146,7 @@ class AlertRow(Base):
     scope: Mapped[str] = mapped_column(primary_key=True)
     kind: Mapped[str] = mapped_column(primary_key=True)
     model: Mapped[str] = mapped_column(primary_key=True)
+    hard: Mapped[bool] = mapped_column(primary_key=True)
     month: Mapped[str] = mapped_column(primary_key=True)
     threshold: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     lease_id: Mapped[str]

@@ -108,12 +108,12 @@ class SqlQuotaBook(Book):
 
     def reach(self, thresholds: Sequence[Threshold], lease_id: str, revision: int) -> tuple[Threshold, ...]:
         """Note that they are reached; those that were not before this revision of the lease, also when asked again."""
-        ordered = sorted(thresholds, key=lambda one: (one.scope, one.kind, one.model, one.month, one.percent))
-        rows = [{**_reached(one), "lease_id": lease_id, "revision": revision} for one in ordered]
+        # In one order for everybody: two that note the same thresholds never wait for each other.
+        rows = sorted((_noted(one, lease_id, revision) for one in thresholds), key=lambda row: list(row.values()))
         with self._db.write() as connection:
             connection.execute(self._note, rows)
             found = connection.execute(_NOTED, {"lease": lease_id, "rev": revision}).all()
-        return tuple(Threshold(row.scope, Kind(row.kind), row.model, row.month, row.threshold) for row in found)
+        return tuple(Threshold(r.scope, Kind(r.kind), r.model, r.hard, r.month, r.threshold) for r in found)
 
     @cached_property
     def _note(self) -> Any:
@@ -190,9 +190,9 @@ class SqlQuotaBook(Book):
         )
 
 
-def _reached(one: Threshold) -> dict[str, object]:
-    named = {"scope": one.scope, "kind": one.kind.value, "model": one.model, "month": one.month}
-    return {**named, "threshold": one.percent}
+def _noted(one: Threshold, lease_id: str, revision: int) -> dict[str, Any]:
+    named = {"scope": one.scope, "kind": one.kind.value, "model": one.model, "hard": one.hard, "month": one.month}
+    return {**named, "threshold": one.percent, "lease_id": lease_id, "revision": revision}
 
 
 class _Holding(NamedTuple):

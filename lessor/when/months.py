@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from lessor.domain.budget import Month
+from lessor.domain.commitments import Month
 
 
 def month_of(at: datetime, zone: str) -> Month:

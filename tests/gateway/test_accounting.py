@@ -113,6 +113,16 @@ def test_who_reaches_the_limit_at_once_hears_of_that_only_and_administrators_too
     ]
 
 
+def test_a_soft_and_a_hard_limit_of_one_thing_are_told_apart(book: SqlLedger) -> None:
+    plan = QuotaPlan((MONEY, replace(MONEY, most=Decimal(500), hard=False)))
+    one = take(book, lease(1, 1, "65"), plan)
+    told = Accounting(book, lambda: plan).alerts(one, APPROVED)
+    assert [(p.subject, p.admins) for p in told] == [
+        ("team:ml soft money 2026-11 100%", True),
+        ("team:ml money 2026-11 50%", False),
+    ]
+
+
 def test_nothing_is_told_where_no_threshold_is_set(book: SqlLedger) -> None:
     one = take(book, lease(1, 10))
     assert Accounting(book, lambda: replace(PLAN, thresholds=())).alerts(one, APPROVED) == ()

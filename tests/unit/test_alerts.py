@@ -28,7 +28,7 @@ def test_thresholds_are_reached_at_their_share_and_beyond(used: int, percents: l
     [reach] = reaches([Headroom(a_quota("ml", 8, "L4"), used)], [], MONTH)
     assert reach.words == f"team ml holds {used} of 8 L4 GPUs"
     found = reach.thresholds((100, 50, 80))
-    assert found == tuple(Threshold("team:ml", Kind.GPUS, "L4", MONTH, p) for p in percents)
+    assert found == tuple(Threshold("team:ml", Kind.GPUS, "L4", True, MONTH, p) for p in percents)
 
 
 def test_what_is_planned_counts_as_well_as_what_is_used() -> None:

@@ -30,11 +30,12 @@ def upgrade() -> None:
         sa.Column("scope", sa.Text(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("hard", sa.Boolean(), nullable=False),
         sa.Column("month", sa.Text(), nullable=False),
-        sa.Column("threshold", sa.Integer(), nullable=False),
+        sa.Column("threshold", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("lease_id", sa.Text(), nullable=False),
         sa.Column("revision", sa.Integer(), nullable=False),
-        sa.PrimaryKeyConstraint("scope", "kind", "model", "month", "threshold", name="pk_budget_alerts"),
+        sa.PrimaryKeyConstraint("scope", "kind", "model", "hard", "month", "threshold", name="pk_budget_alerts"),
     )
 
 
