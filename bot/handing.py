@@ -16,7 +16,7 @@ from lessor.domain.ownership import WHOLE_TEAM
 
 USAGE = {
     Verb.TRANSFER: "transfer ID @person [team:KEY]",
-    Verb.TAKE: "take ID",
+    Verb.TAKE: "take ID [team:KEY]",
     Verb.SHARE: "share ID @person, or share ID team",
     Verb.UNSHARE: "unshare ID @person, or unshare ID team",
 }
@@ -42,7 +42,7 @@ class Handing:
                 raise Refused("no-lease", f"{what}; write /gpu {USAGE[verb]}")
             await self._desk.person(ask)
             lease = await self._desk.gateway.lease(lease_id)
-            fields = {} if verb is Verb.TAKE else await self._to(rest.strip(), verb, lease)
+            fields = _paying(rest) if verb is Verb.TAKE else await self._to(rest.strip(), verb, lease)
         except Refused as refused:
             await self._desk.reply(ask, self._desk.refusal(refused))
             return
@@ -68,3 +68,9 @@ class Handing:
             return lease.request.team
         found = self._desk.gateway.team(word.casefold())
         return found.key if found else ""
+
+
+def _paying(text: str) -> dict[str, str]:
+    """The team that pays for what is taken over, where somebody says so."""
+    team = _TEAM.search(text)
+    return {"team": team[1]} if team else {}

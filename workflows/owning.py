@@ -46,7 +46,7 @@ async def change(book: Book, act: Act, person: Person) -> Change:
 def effect(lease: Lease, act: Act, person: Person, to: Person | None, payer: Payer | None, now: datetime) -> Change:
     """What the act does, once it is known who `act.to` is and what another team pays with. Raises `Refused`."""
     if act.verb is Verb.TAKE:
-        return ownership.take(lease, person, payer, now)
+        return ownership.take(lease, person, payer, now, act.team)
     if act.verb is Verb.DECLINE:
         return (offboarding.pass_on if offboarding.is_offered(lease) else ownership.decline)(lease, person, now)
     require_steward(lease, person)
@@ -74,8 +74,7 @@ async def _take(book: Book, act: Act, person: Person) -> Change:
     """The quota moves first, in one transaction with the check that it fits; judged again after the wait."""
     lease = book.lease
     effect(lease, act, person, None, None, workflow.now())
-    team = lease.transfer.team if lease.transfer else lease.request.team
-    payer = await people_calls.payer(lease, team, person)
+    payer = await people_calls.payer(lease, ownership.pays(lease, person, act.team), person)
     try:
         await _reserve(effect(lease, act, person, None, payer, workflow.now()).lease)
     except FailureError as error:

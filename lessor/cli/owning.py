@@ -29,6 +29,13 @@ async def hand_on(
     return await send(session, gateway, person, lease, Act(key, Verb(verb), person.id, via=VIA, to=to, team=team))
 
 
+async def take_over(session: Session, gateway: Gateway, person: Person, text: str, team: str) -> int:
+    """Accept what is offered to the acting person."""
+    lease = lease_id(text)
+    key = f"{lease}/{Verb.TAKE}/cli:{uuid.uuid4().hex}"
+    return await send(session, gateway, person, lease, Act(key, Verb.TAKE, person.id, via=VIA, team=team))
+
+
 async def go_away(session: Session, gateway: Gateway, person: Person, when: str, delegate: str) -> int:
     """Away until then; a length counts from now."""
     until, rest = end_and_rest(when.removeprefix("until "), session.now(), person.tz)

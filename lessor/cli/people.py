@@ -36,15 +36,16 @@ def transfer(
 def take(
     context: typer.Context,
     lease: LeaseId,
+    team: Annotated[str, typer.Option(help="Which of your teams pays, where its owner has left.")] = "",
     actor: Actor = "",
     config: ConfigPath = None,
     as_json: AsJson = False,
 ) -> None:
     """Take over a lease that is offered to you; your team pays from then on."""
-    from lessor.cli.acting import act_on_lease
+    from lessor.cli.owning import take_over
 
     session = Session.of(context, actor, config, as_json)
-    session.run(lambda gateway, acting: act_on_lease(session, gateway, acting, lease, "take", "", yes=True))
+    session.run(lambda gateway, acting: take_over(session, gateway, acting, lease, team))
 
 
 @people_app.command()

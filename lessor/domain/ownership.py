@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lessor.domain.approval import Step, Vote
+from lessor.domain.authority import belongs
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Change, Event, Lease, State, changed, minute, require_state
 from lessor.domain.pending import CoOwner, Payer, Transfer, Wish
@@ -47,19 +48,20 @@ def offer(lease: Lease, to: Person, team: str, by: str, now: datetime) -> Change
     return changed(lease, Event("transfer-offered", now, by, data), transfer=offered, offers=lease.offers + 1)
 
 
-def take(lease: Lease, person: Person, payer: Payer | None, now: datetime) -> Change:
+def take(lease: Lease, person: Person, payer: Payer | None, now: datetime, team: str = "") -> Change:
     """`person` becomes the owner: with the whole sequence of warnings, whatever its former owner was told.
 
     `payer` is what it takes over; within the team, who pays and whom to ask stay as they were copied (case F02). What
     the new owner approved in an extension that still waits does not count any more (law 6).
 
-    Raises `Refused`: wrong-state, no-offer, not-offered, inactive, not-in-team, offer-expired.
+    Raises `Refused`: wrong-state, no-offer, not-offered, inactive, offer-expired, and as `pays`.
     """
-    found = offered(lease, person, now)
+    offered(lease, person, now)
     require_state(lease, *MOVABLE)
-    if found.by != LESSOR and found.team not in person.teams:
-        raise Refused("not-in-team", f"you do not belong to team {found.team} any more, which would pay; nothing moved")
-    before = {"from": lease.owner, "to": person.id, "from_team": lease.request.team, "team": found.team}
+    paying = pays(lease, person, team)
+    if payer is not None and payer.team != paying:
+        raise Refused("offer-changed", f"{lease.id} was offered anew meanwhile; nothing was moved, try again")
+    before = {"from": lease.owner, "to": person.id, "from_team": lease.request.team, "team": paying}
     mine = frozenset((person.id, *person.all_ids))
     dated = {"end_set_at": now, "warned": ()} if lease.ends_at is not None and lease.state is not State.STOPPED else {}
     fresh = {"next_try": None} if lease.state in (State.ACTIVE, State.SUSPENDED) else {}
@@ -71,10 +73,26 @@ def take(lease: Lease, person: Person, payer: Payer | None, now: datetime) -> Ch
         owner_hours=payer.awake if payer else None,
         request=_charged(lease, payer) if payer else lease.request,
         former_owners=(*lease.former_owners, lease.owner),
-        co_owners=tuple(one for one in lease.co_owners if _stays(one, mine, found.team)),
+        co_owners=tuple(one for one in lease.co_owners if _stays(one, mine, paying)),
         wish=void_votes(lease.wish, mine),
         transfer=None,
     )
+
+
+def pays(lease: Lease, person: Person, team: str = "") -> str:
+    """The team that pays once `person` has taken the lease: as it was offered. Of a lease whose owner has left, the
+    team that pays now, or one of `person`'s own if they do not belong to that one; `team` says which.
+
+    Raises `Refused`: no-offer, not-in-team, which-team.
+    """
+    found = lease.transfer
+    if found is None:
+        raise Refused("no-offer", f"{lease.id} is not offered to anybody now; ask its owner to offer it to you")
+    if found.by == LESSOR:
+        return _payer(lease, person, team) if team or not belongs(lease, person) else found.team
+    if found.team not in person.teams:
+        raise Refused("not-in-team", f"you do not belong to team {found.team} any more, which would pay; nothing moved")
+    return found.team
 
 
 def decline(lease: Lease, person: Person, now: datetime) -> Change:
@@ -175,11 +193,11 @@ def _payer(lease: Lease, to: Person, team: str) -> str:
     """The team that pays after the transfer: the receiver belongs to it."""
     name, known = to.name or to.id, ", ".join(to.teams) or "none"
     if team and team not in to.teams:
-        raise Refused("not-in-team", f"{name} is not in team {team}; their teams: {known}. Nothing was offered")
+        raise Refused("not-in-team", f"{name} is not in team {team}; their teams: {known}. Nothing was changed")
     if team or lease.request.team in to.teams:
         return team or lease.request.team
     if not to.teams:
-        raise Refused("not-in-team", f"{name} is in no team that could pay for {lease.id}; nothing was offered")
+        raise Refused("not-in-team", f"{name} is in no team that could pay for {lease.id}; nothing was changed")
     if len(to.teams) > 1:
         raise Refused("which-team", f"{name} is in several teams: {known}; say which of them pays")
     return to.teams[0]

@@ -29,6 +29,7 @@ FRIDAY = datetime.fromisoformat("2026-06-05T16:00:00+00:00")
         (("share", LEASE_ID, "team"), Verb.SHARE, "team", ""),
         (("unshare", LEASE_ID, "U0FINANCE"), Verb.UNSHARE, "U0FINANCE", ""),
         (("take", LEASE_ID), Verb.TAKE, "", ""),
+        (("take", LEASE_ID, "--team", "vision"), Verb.TAKE, "", "vision"),
     ],
 )
 def test_handing_on(

@@ -14,7 +14,7 @@ from lessor.domain.authority import require_member, require_steward
 from lessor.domain.deadlines import Due, next_deadline, warning_distances
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Change, Lease, State, Warned
-from lessor.domain.ownership import MOST_CO_OWNERS, MOVABLE, OFFER_STANDS
+from lessor.domain.ownership import LESSOR, MOST_CO_OWNERS, MOVABLE, OFFER_STANDS
 from lessor.domain.pending import Changes, CoOwner, Payer, Transfer, Wish
 from lessor.domain.people import Person
 from tests.builders import ADMIN, ENDS, MANAGER, READY, REQUESTER, STRANGER, a_lease, a_person, a_request
@@ -139,6 +139,44 @@ def test_within_the_team_who_pays_and_whom_to_ask_stay_as_they_were_copied() -> 
 )
 def test_who_cannot_take(person: Person, at: object, refusal: str) -> None:
     assert code(lambda: ownership.take(offered(), person, None, at)) == refusal  # type: ignore[arg-type]
+
+
+OUTSIDER = a_person("U0STRANGER", teams=("vision",))
+
+
+@pytest.mark.parametrize(
+    ("person", "team", "paying"),
+    [
+        (MEMBER, "", "ml"),
+        (ADMIN, "", "ml"),
+        (MANAGER, "", "ml"),
+        (OUTSIDER, "", "vision"),
+        (BOTH, "speech", "speech"),
+        (replace(MEMBER, teams=("ml", "vision")), "vision", "vision"),
+    ],
+)
+def test_who_takes_the_lease_of_somebody_who_left_pays_from_a_team_of_their_own(
+    person: Person, team: str, paying: str
+) -> None:
+    """Else they would own what they may not make longer (case F04)."""
+    left = replace(a_lease(), transfer=Transfer((f"person:{person.id}",), "ml", LESSOR, NOW))
+    assert ownership.pays(left, person, team) == paying
+    taken = ownership.take(left, person, Payer(paying, "cc", "U0L"), NOW, team).lease
+    assert (taken.owner, taken.request.team) == (person.id, paying)
+    require_member(taken, person)
+
+
+@pytest.mark.parametrize(
+    ("person", "team", "refusal"),
+    [(BOTH, "", "which-team"), (BOTH, "ml", "not-in-team"), (a_person("U0ALONE", teams=()), "", "not-in-team")],
+)
+def test_who_belongs_elsewhere_says_who_pays(person: Person, team: str, refusal: str) -> None:
+    left = replace(a_lease(), transfer=Transfer((f"person:{person.id}",), "ml", LESSOR, NOW))
+    assert code(lambda: ownership.take(left, person, None, NOW, team)) == refusal
+
+
+def test_an_offer_that_changed_meanwhile_is_not_the_one_that_was_looked_at() -> None:
+    assert code(lambda: ownership.take(offered(STRANGER), STRANGER, Payer("ml"), NOW)) == "offer-changed"
 
 
 def test_nothing_is_taken_that_nobody_offered() -> None:
