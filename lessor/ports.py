@@ -5,19 +5,26 @@ Provider calls are synchronous (the vendors' clients are) and run in threads; di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from lessor.books import (
+    AbsenceBook,
+    IntentLog,
+    LeaseBook,
+    LeaseIdTakenError,
+    Ledger,
+    LedgerUnavailableError,
+    MessageBook,
+    QuotaBook,
+    Submissions,
+)
 from lessor.contracts import Delivery, Notice, Observed, OwnerLeft, PageInput
-from lessor.domain.absence import Absence
-from lessor.domain.alerts import Threshold
-from lessor.domain.budget import Entry, Metering
-from lessor.domain.lease import Event, Lease
+from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person, Presence, Team
 from lessor.domain.provisioning import Candidate, Order, Provisioned
-from lessor.domain.quota import Account, Ceiling, Reservation
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.records import AuditReport, Ended, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.request import Market, Need, Place
@@ -147,6 +154,18 @@ class PriceList(Protocol):
     def hourly(self, instance_type: str, region: str, market: Market, at: datetime) -> Money | None: ...
 
 
+class Watch(Protocol):
+    """Reads many leases' resources at once, for the sweep over a place."""
+
+    def conditions(self, place: Place) -> tuple[Tagged, ...]:
+        """Every resource of ours in the place, all pages. Raises `ProviderError` when any page is missing."""
+        ...
+
+    def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
+        """Mark what somebody attached to our resources later as the lease's; returns what was marked (case C10)."""
+        ...
+
+
 # --- people ----------------------------------------------------------------------------------------------------------
 
 
@@ -201,142 +220,8 @@ class Notifier(Protocol):
         ...
 
 
-# --- the ledger ------------------------------------------------------------------------------------------------------
-
-
-class Submissions(Protocol):
-    def accept(self, submission: Submission) -> Submission:
-        """Store it, or return what the same interaction stored before (then nothing changes).
-
-        Raises `LeaseIdTakenError` when another interaction has the lease id.
-        """
-        ...
-
-    def reassign(self, interaction: str, lease_id: str) -> Submission:
-        """Give a kept submission another lease id, when a foreign workflow turned out to have the first."""
-        ...
-
-    def started(self, lease_id: str, interaction: str) -> None: ...
-
-    def unstarted(self) -> tuple[Submission, ...]: ...
-
-
-class LeaseBook(Protocol):
-    def record(self, lease: Lease, events: Sequence[Event], metering: Metering | None = None) -> None:
-        """Append events once each (key: lease, revision, index); store the lease unless a later revision is there.
-
-        What it takes of each month is stored with it, where `metering` says so.
-        """
-        ...
-
-    def lease(self, lease_id: str) -> Lease | None: ...
-
-    def leases(self, query: LeaseQuery) -> tuple[Lease, ...]: ...
-
-    def events(self, lease_id: str) -> tuple[StoredEvent, ...]: ...
-
-    def verify(self, progress: Callable[[int, int], None] | None = None) -> AuditReport: ...
-
-    def export(self) -> Iterable[StoredEvent]: ...
-
-
-class QuotaBook(Protocol):
-    """What is held of quotas and taken of budgets; every sum is made from the rows of leases, never counted apart."""
-
-    def reserve(self, wanted: Reservation, ceilings: Sequence[Ceiling], metering: Metering | None = None) -> None:
-        """Take GPUs and budget in one transaction, once per lease; for another account, move what the lease has to it.
-
-        Raises `Refused` ("quota", "budget") with the numbers; then nothing was changed.
-        """
-        ...
-
-    def commit(self, lease_id: str, ceilings: Sequence[Ceiling], metering: Metering) -> None:
-        """Take budget for a longer lease, until it is recorded next. Raises `Refused` ("budget") with the numbers."""
-        ...
-
-    def release(self, lease_id: str) -> None:
-        """Give back what is held and what was only planned; a second time changes nothing."""
-        ...
-
-    def held(self, team: str = "") -> tuple[Reservation, ...]: ...
-
-    def counted(self, account: Account, ceilings: Sequence[Ceiling], but: str = "") -> tuple[Reservation, ...]:
-        """What is held now against any of these ceilings of an account, except by one lease; added up, not by lease."""
-        ...
-
-    def taken(self, account: Account, months: Sequence[str], but: str = "") -> tuple[Entry, ...]:
-        """What leases take of these months for an account's team, project or person, except one lease."""
-        ...
-
-    def reach(self, thresholds: Sequence[Threshold], lease_id: str, revision: int) -> tuple[Threshold, ...]:
-        """Note that they are reached; those that were not before this revision of the lease, also when asked again."""
-        ...
-
-
-class IntentLog(Protocol):
-    def intend(self, intent: Intent) -> None: ...
-
-    def confirm(self, lease_id: str, token: str, resources: Sequence[Resource]) -> None: ...
-
-    def intents(self, lease_id: str) -> tuple[Intent, ...]: ...
-
-    def resources(self, lease_id: str) -> tuple[Resource, ...]:
-        """Every resource ever recorded for the lease."""
-        ...
-
-    def seen(self, lease_id: str, resources: Sequence[Resource]) -> None:
-        """Store the last seen condition of each, adding what is new; nothing is ever removed."""
-        ...
-
-
-class MessageBook(Protocol):
-    def message(self, key: str) -> MessageRef | None: ...
-
-    def save_message(self, ref: MessageRef) -> None: ...
-
-    def messages(self, lease_id: str) -> tuple[MessageRef, ...]: ...
-
-
-class AbsenceBook(Protocol):
-    def go_away(self, absence: Absence) -> None:
-        """Store it; whatever else is on record for the person ends when it begins."""
-        ...
-
-    def come_back(self, person: str, at: datetime) -> None:
-        """End what is on record for the person; a second time changes nothing."""
-        ...
-
-    def absences(self, at: datetime) -> tuple[Absence, ...]:
-        """All that hold at that instant, by person."""
-        ...
-
-
-class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, AbsenceBook, Protocol):
-    """The SQL record, whole. Calls are short and synchronous; they raise `LedgerUnavailableError` when it is down."""
-
-
-class LeaseIdTakenError(Exception):
-    """Another interaction has this lease id: the caller salts and tries again."""
-
-
-class LedgerUnavailableError(Exception):
-    """The database cannot be reached or is locked; nothing was stored by this call."""
-
-
 class DirectoryUnavailableError(Exception):
     """Who belongs to a group could not be read, and is not known from before: unknown is not empty (law 1)."""
-
-
-class Watch(Protocol):
-    """Reads many leases' resources at once, for the sweep over a place."""
-
-    def conditions(self, place: Place) -> tuple[Tagged, ...]:
-        """Every resource of ours in the place, all pages. Raises `ProviderError` when any page is missing."""
-        ...
-
-    def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
-        """Mark what somebody attached to our resources later as the lease's; returns what was marked (case C10)."""
-        ...
 
 
 # --- Temporal --------------------------------------------------------------------------------------------------------
