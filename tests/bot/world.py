@@ -141,7 +141,10 @@ class World:
         return await self.move(lease, life.ready, RESOURCES, access, now, hourly, now)
 
     async def warn(self, lease: Lease, before: timedelta) -> Delivery:
-        """One warning, delivered."""
+        """One warning, delivered when it is due."""
+        ends_at = self.engine.leases[lease.id].runs_until
+        if ends_at is not None:
+            self.clock.moved += ends_at - before - self.clock()
         self.engine.tell(lease.id, Notice.WARNING, before)
         await self.settled()
         return self.engine.told[-1][2]
