@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lessor.config import loads
-from lessor.policyfile import compile_policy
+from lessor.policyfile import CompiledPolicy, compile_policy
+from lessor.policyfile.facts import documented
 from lessor.policyfile.suite import run_suite
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -45,3 +50,36 @@ def test_the_shipped_suite_passes() -> None:
 def test_the_shipped_suite_notices_a_change_of_the_rules(old: str, new: str, names: list[str]) -> None:
     assert TEXT.count(old) == 1
     assert failing(TEXT.replace(old, new)) == names
+
+
+HEAD, _, REST = TEXT.partition("  rules:\n")
+RULES, _, TAIL = REST.partition("# Built-in rules")
+TAIL = f"# {TAIL}"
+WRITTEN = [f"    - name: {one}" for one in RULES.split("    - name: ")[1:]]
+FACTS = {
+    "request.count": st.sampled_from([None, 1, 2, 8, 16]),
+    "request.hours": st.sampled_from([Decimal(8), Decimal(80)]),
+    "request.workload": st.sampled_from([None, "training", "notebook", "realtime-inference"]),
+    "request.market": st.sampled_from(["spot", "on-demand"]),
+    "request.checkpoints": st.booleans(),
+    "quote.known": st.booleans(),
+    "quote.total": st.sampled_from([None, Decimal(50), Decimal(5_000)]),
+    "team.limited": st.sampled_from([None, False]),
+    "similar.count": st.integers(0, 3),
+    "time.weekend": st.sampled_from([None, True, False]),
+    "place.encrypted": st.sampled_from([None, True, False]),
+}
+
+
+@lru_cache(maxsize=64)
+def compiled(order: tuple[int, ...]) -> CompiledPolicy:
+    return compile_policy(loads(HEAD + "  rules:\n" + "".join(WRITTEN[at] for at in order) + TAIL))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.permutations(range(len(WRITTEN))).map(tuple), st.lists(st.fixed_dictionaries(FACTS), min_size=1, max_size=5))
+def test_the_order_of_the_rules_never_matters(order: tuple[int, ...], cases: list[dict[str, object]]) -> None:
+    """Not even to the version, which says whether the same rules decided."""
+    for case in cases:
+        known = dict.fromkeys(documented()) | case
+        assert compiled(order).decide(known) == compiled(tuple(range(len(WRITTEN)))).decide(known)
