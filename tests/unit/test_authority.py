@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from lessor.domain.approval import Step, Vote
-from lessor.domain.authority import require_covered, require_steward
+from lessor.domain.authority import require_covered, require_member, require_steward
 from lessor.domain.errors import Refused
+from lessor.domain.pending import CoOwner
 from lessor.domain.people import Person
 from lessor.domain.policy import Outcome, StepSpec
 from tests.builders import ADMIN, FINANCE, MANAGER, READY, REQUESTER, STRANGER, a_decision, a_lease, a_person
@@ -56,3 +57,30 @@ def test_the_owner_is_never_one_of_those_who_are_asked() -> None:
     asks = a_decision(steps=(StepSpec("a lead", ("lead:ml",), 1),))
     with pytest.raises(Refused, match="needs the approval of a lead"):
         require_covered(replace(a_lease(), steps=()), asks, leads)
+
+
+@pytest.mark.parametrize(
+    ("person", "co_owner", "allowed"),
+    [
+        (replace(REQUESTER, teams=()), (), False),
+        (replace(REQUESTER, teams=("vision",)), (), False),
+        (REQUESTER, (), True),
+        (replace(REQUESTER, teams=(), admin=True), (), True),
+        (replace(REQUESTER, teams=(), leads=("ml",)), (), True),
+        (a_person("U0MEMBER", teams=()), (CoOwner("U0MEMBER", ("U0MEMBER",), member=True),), False),
+        (STRANGER, (CoOwner("U0STRANGER", ("U0STRANGER",)),), True),
+        (MANAGER, (), True),
+        (ADMIN, (), True),
+    ],
+)
+def test_f04_who_left_the_team_that_pays_does_not_make_it_longer(
+    person: Person, co_owner: tuple[CoOwner, ...], allowed: bool
+) -> None:
+    lease = replace(a_lease(), co_owners=co_owner)
+    require_steward(lease, person)
+    if allowed:
+        require_member(lease, person)
+        return
+    with pytest.raises(Refused, match="you do not belong to team ml any more") as refused:
+        require_member(lease, person)
+    assert refused.value.code == "not-in-team"

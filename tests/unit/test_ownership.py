@@ -274,30 +274,3 @@ def test_what_was_reserved_is_taken_back_and_changed_by_whose_it_is_now() -> Non
     assert code(lambda: changes.revise(waiting, REQUESTER, Changes(count=4), NOW)) == "not-owner"
     assert transitions.withdraw(waiting, MEMBER.id, NOW).lease.outcome is State.WITHDRAWN
     assert changes.revise(waiting, MEMBER, Changes(count=4), NOW).lease.owner == MEMBER.id
-
-
-@pytest.mark.parametrize(
-    ("person", "co_owner", "allowed"),
-    [
-        (replace(REQUESTER, teams=()), (), False),
-        (replace(REQUESTER, teams=("vision",)), (), False),
-        (REQUESTER, (), True),
-        (replace(REQUESTER, teams=(), admin=True), (), True),
-        (replace(REQUESTER, teams=(), leads=("ml",)), (), True),
-        (replace(MEMBER, teams=()), (CoOwner("U0MEMBER", ("U0MEMBER",), member=True),), False),
-        (STRANGER, (CoOwner("U0STRANGER", ("U0STRANGER",)),), True),
-        (MANAGER, (), True),
-        (ADMIN, (), True),
-    ],
-)
-def test_f04_who_left_the_team_that_pays_does_not_make_it_longer(
-    person: Person, co_owner: tuple[CoOwner, ...], allowed: bool
-) -> None:
-    lease = replace(a_lease(), co_owners=co_owner)
-    require_steward(lease, person)
-    if allowed:
-        require_member(lease, person)
-        return
-    with pytest.raises(Refused, match="you do not belong to team ml any more") as refused:
-        require_member(lease, person)
-    assert refused.value.code == "not-in-team"
