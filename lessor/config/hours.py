@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from lessor.config.section import Section
 from lessor.domain.worktime import MINUTES
@@ -47,7 +47,17 @@ def _clock(text: str) -> str:
     return text
 
 
-ClockText = Annotated[str, AfterValidator(_clock), WithJsonSchema({"type": "string", "pattern": r"^\d{1,2}:\d{2}$"})]
+def _unread(value: object) -> object:
+    """Other programs that write this file read 18:00 as a number of base 60, as YAML 1.1 has it."""
+    return f"{value // 60:02}:{value % 60:02}" if type(value) is int and 0 <= value <= MINUTES else value
+
+
+ClockText = Annotated[
+    str,
+    BeforeValidator(_unread),
+    AfterValidator(_clock),
+    WithJsonSchema({"type": "string", "pattern": r"^\d{1,2}:\d{2}$"}),
+]
 DaysText = Annotated[str, Field(max_length=60), AfterValidator(_days)]
 
 

@@ -53,6 +53,12 @@ def test_hours_that_are_none_say_what_is_allowed(value: dict[str, str], told: st
         HoursConfig.model_validate(value)
 
 
+def test_times_that_another_program_took_for_numbers_are_what_was_written() -> None:
+    assert HoursConfig.model_validate({"from": 480, "to": 1_080}).week() == Week(OFFICE.days, 480, 1_080)
+    with pytest.raises(ValidationError, match="valid string"):
+        HoursConfig.model_validate({"to": 1_441})
+
+
 def test_everybody_works_office_hours_unless_the_file_says_otherwise() -> None:
     assert loads(VALID).week("U0MANAGER") == OFFICE
     always = changed("  name: Example\n", "  name: Example\n  working_hours: always\n")
