@@ -39,9 +39,9 @@ class Scene:
         self.channels = Channels(by_slack, self.webhook)
 
     async def warn(self, lease: Lease, before: timedelta = HALF_AN_HOUR, *, patient: bool = True) -> Delivery:
-        return await self.channels.notify(
-            lease, Notice.WARNING, before, self.world.clock(), revision=lease.revision, patient=patient
-        )
+        """Warned when it is due."""
+        now = lease.runs_until - before if lease.runs_until else self.world.clock()
+        return await self.channels.notify(lease, Notice.WARNING, before, now, revision=lease.revision, patient=patient)
 
     async def gone(self, *names: str) -> None:
         """Their accounts are switched off in Slack."""
