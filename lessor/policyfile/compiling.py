@@ -167,6 +167,7 @@ def _for_team(step: StepSpec, team: str) -> StepSpec:
 
 def _version(config: Config) -> str:
     said = {"policy": config.policy.model_dump(mode="json")}
+    said["policy"]["rules"].sort(key=lambda rule: rule["name"])
     if config.security != type(config.security)():
         said["security"] = config.security.model_dump(mode="json")
     content = json.dumps(said, sort_keys=True, ensure_ascii=False)

@@ -99,7 +99,7 @@ class PlaceFacts:
 
     name: Annotated[str | None, "the place's name in lessor.yaml"] = None
     provider: Annotated[str | None, "`aws`"] = None
-    region: Annotated[str | None, "region, if one was asked for"] = None
+    region: Annotated[str | None, "region that was asked for, or else the one of the offer"] = None
     zone: Annotated[str | None, "zone, if one was asked for"] = None
     residency: Annotated[str | None, "the jurisdiction in which data lies there; unknown if not configured"] = None
     encrypted: Annotated[bool | None, "whether storage is encrypted there"] = None

@@ -54,7 +54,7 @@ def facts(case: Case, site: Site = UNKNOWN_SITE) -> Facts:
         team=_team(request, quote, case.rooms),
         budget=_budget(case.budgets),
         person=_person(case.person, request.team),
-        place=_place(request, site),
+        place=_place(request, quote, site),
         time=_time(case.person, now),
         similar=_similar(case.similar),
         lease=LeaseFacts(case.extensions),
@@ -170,11 +170,12 @@ def _person(person: Person, team: str) -> PersonFacts:
     )
 
 
-def _place(request: Request, site: Site) -> PlaceFacts:
+def _place(request: Request, quote: Quote | None, site: Site) -> PlaceFacts:
+    offered = quote.offer.region if quote else ""
     return PlaceFacts(
         name=request.place.name,
         provider=request.place.provider,
-        region=request.place.region or None,
+        region=request.place.region or offered or None,
         zone=request.place.zone or None,
         residency=site.residency,
         encrypted=site.encrypted,

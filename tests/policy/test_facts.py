@@ -11,6 +11,7 @@ import pytest
 from lessor.domain.budget import BudgetRoom
 from lessor.domain.case import Case, Similar
 from lessor.domain.quota import Ceiling, Headroom, Kind
+from lessor.domain.request import Place
 from lessor.domain.worktime import Hours
 from lessor.policyfile import facts
 from lessor.policyfile.facts import BudgetFacts, LeaseFacts, QuoteFacts, SimilarFacts, TeamFacts, TimeFacts
@@ -132,3 +133,12 @@ def test_time_is_the_requesters_own() -> None:
     made = facts(Case(a_request(), None, replace(REQUESTER, tz="Asia/Tokyo"), NOW))
     assert made.time == TimeFacts(NOW, hour=8, weekday="saturday", weekend=True, date="2026-11-28")
     assert facts(Case(a_request(), None, replace(REQUESTER, tz="Nowhere/Land"), NOW)).time == TimeFacts(NOW)
+
+
+def test_the_region_is_the_one_of_the_offer_where_none_was_asked_for() -> None:
+    quote = a_quote()
+    offered = replace(quote, offer=replace(quote.offer, region="us-west-2"))
+    somewhere, there = a_request(place=Place("aws", "research-us")), a_request()
+    assert facts(Case(somewhere, offered, REQUESTER, NOW)).place.region == "us-west-2"
+    assert facts(Case(there, offered, REQUESTER, NOW)).place.region == there.place.region != "us-west-2"
+    assert facts(Case(somewhere, None, REQUESTER, NOW)).place.region is None
