@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 from slack_sdk.models.blocks import ButtonElement
 
@@ -17,6 +18,7 @@ from bot.threads import Threads, stamp
 from lessor.contracts import Delivery, Notice
 from lessor.domain.lease import Lease, State
 from lessor.domain.pending import Question
+from lessor.domain.verdicts import verdict
 from lessor.domain.worktime import is_open
 from lessor.rendering import Renderer
 
@@ -53,6 +55,20 @@ class Chasing:
         )
         return told
 
+    async def decided(self, lease: Lease, now: datetime) -> Delivery:
+        """Redraw the cards and tell the requester; that nobody decided in time, everybody hears who was asked."""
+        told = await self._cards.decided(lease, now)
+        if verdict(lease) is State.LAPSED:
+            people = {recipient.name for recipient in await self._threads.holders(lease, "request")}
+            await self._threads.under_cards(
+                lease,
+                "request",
+                "thread-lapsed",
+                lambda r: compose(self._wording.parts("lapsed.j2", zone=r.zone, **facts(lease, now))),
+                people,
+            )
+        return told
+
     async def countered(self, lease: Lease, now: datetime) -> Delivery:
         """Redraw the cards with the other terms, and ask the requester whether they take them."""
         await self._cards.ask(lease, now)
@@ -60,21 +76,32 @@ class Chasing:
         return await self._reach.first(lease, occasion, lambda r: self.terms(lease, now, r), now)
 
     async def question(self, lease: Lease, now: datetime) -> Delivery:
-        """Ask the requester, and show the question under the card."""
+        """Ask the requester, and show the question under the card; several that came meanwhile, each by itself."""
         await self._cards.ask(lease, now)
-        found = lease.questions[-1] if lease.questions else None
-        occasion = f"{Notice.QUESTION.value}-{stamp(found.at if found else None)}"
-        await self._threads.under_cards(
-            lease, "request", f"thread-{occasion}", lambda r: self.asking(lease, found, now, r, buttons=False)
-        )
-        return await self._reach.first(lease, occasion, lambda r: self.asking(lease, found, now, r), now)
+        told = Delivery(True, "slack:dm", "the question was answered before it could be told")
+        for number, one in enumerate(lease.questions, start=1):
+            if one.answer:
+                continue
+            occasion = f"{Notice.QUESTION.value}-{number}"
+
+            def write(recipient: Recipient, one: Question = one, *, buttons: bool = True) -> Message:
+                return self.asking(lease, one, now, recipient, buttons=buttons)
+
+            under = partial(write, buttons=False)
+            await self._threads.under_cards(lease, "request", f"thread-{occasion}", under)
+            told = await self._reach.first(lease, occasion, write, now)
+        return told
 
     async def answered(self, lease: Lease, now: datetime) -> Delivery:
-        """Redraw the cards with the answer, and tell whoever asked, under their card where they have one."""
+        """Redraw the cards with the answers, and tell whoever asked, under their card where they have one."""
         await self._cards.ask(lease, now)
-        found = next((one for one in reversed(lease.questions) if one.answer), None)
-        if found is None:
-            return Delivery(False, problem="no question has an answer")
+        told = Delivery(False, problem="no question has an answer")
+        for number, one in enumerate(lease.questions, start=1):
+            if one.answer:
+                told = await self._answer(lease, one, f"{Notice.ANSWERED.value}-{number}", now)
+        return told
+
+    async def _answer(self, lease: Lease, found: Question, occasion: str, now: datetime) -> Delivery:
         asker = await self._around.person(found.by)
         if asker is None:
             return Delivery(False, problem=f"{found.by} is no person who could be told")
@@ -84,7 +111,6 @@ class Chasing:
             values = {**facts(lease, now), **asked(found), "zone": recipient.zone}
             return compose(self._wording.parts("answered.j2", **values))
 
-        occasion = f"{Notice.ANSWERED.value}-{stamp(found.answered_at)}"
         under = await self._threads.under_cards(lease, "request", f"thread-{occasion}", write, (person.name,))
         if person.name in under:
             return Delivery(True, person.via)

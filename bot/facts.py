@@ -15,6 +15,7 @@ from lessor.domain.lease import TERMINATED, Lease, State
 from lessor.domain.ownership import LESSOR
 from lessor.domain.pending import Question
 from lessor.domain.request import to_the_minute
+from lessor.domain.verdicts import verdict
 from lessor.domain.worktime import next_open
 from lessor.rendering import Safe, mrkdwn
 
@@ -40,6 +41,7 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "deadlines": _deadlines(lease, now),
         "capacity": _capacity(lease),
         "by_policy": lease.decided_by == "policy",
+        "verdict": verdict(lease).value,
         "rules": lease.decision.reasons if lease.decision else (),
         "lapses_at": lease.lapses_at,
         "length": length,

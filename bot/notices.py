@@ -16,8 +16,12 @@ from bot.reaching import Recipient
 from bot.threads import stamp
 from lessor.contracts import Notice
 from lessor.domain.lease import IN_USE, Lease, State
+from lessor.domain.request import to_the_minute
 from lessor.domain.worktime import next_open
 from lessor.rendering import Renderer
+
+EARLY = timedelta(minutes=5)
+"""A warning that comes so much earlier than its distance says how long there really is."""
 
 NEEDS_HANDS = (Notice.BLOCKED, Notice.STOP_FAILED, Notice.RESUME_FAILED)
 """What the owner hears and administrators besides."""
@@ -44,7 +48,8 @@ class Notices:
 
     def message(self, lease: Lease, notice: Notice, before: timedelta, now: datetime, recipient: Recipient) -> Message:
         """The message as it is true now; whoever hears it in the owner's place reads why."""
-        values = {**facts(lease, now), "before": before, "zone": recipient.zone, "away_until": recipient.away_until}
+        told = {"before": left(lease, before, now), "zone": recipient.zone, "away_until": recipient.away_until}
+        values = {**facts(lease, now), **told}
         parts = self._wording.parts(f"{notice.value}.j2", **values)
         owns = recipient.person is not None and recipient.person.is_same(lease.holder_ids)
         if not owns and notice not in NEEDS_HANDS:
@@ -70,6 +75,13 @@ class Notices:
         return self._buttons.requester(lease, now) if owns else self._buttons.owner(lease, now)
 
 
+def left(lease: Lease, before: timedelta, now: datetime) -> timedelta:
+    """How long before the end a warning comes: one that came earlier, since its reader sleeps then, says so."""
+    if lease.owner_hours is None or lease.runs_until is None or lease.runs_until - now < before + EARLY:
+        return before
+    return to_the_minute(lease.runs_until - now)
+
+
 def occasion(lease: Lease, notice: Notice, now: datetime, before: timedelta = timedelta()) -> str:
     """What tells one message from the next of its kind: a warning belongs to an end, a stop to its moment.
 
@@ -77,7 +89,7 @@ def occasion(lease: Lease, notice: Notice, now: datetime, before: timedelta = ti
     """
     stops_at = stop_ahead(lease, now)
     moments = {
-        Notice.WARNING: f"{stamp(lease.ends_at)}-{int(before.total_seconds())}",
+        Notice.WARNING: f"{stamp(lease.runs_until)}-{int(before.total_seconds())}",
         Notice.EXTENDED: stamp(lease.ends_at),
         Notice.SHORTENED: stamp(lease.ends_at),
         Notice.STOPPED: stamp(lease.stopped_at),
@@ -100,4 +112,5 @@ def kind_of(name: str) -> Notice | None:
 
 def still_warns(lease: Lease, name: str) -> bool:
     """Whether the warning of this name speaks of the end that holds now."""
-    return lease.state in IN_USE and name == f"{Notice.WARNING.value}-{stamp(lease.ends_at)}-{name.rpartition('-')[2]}"
+    told = f"{Notice.WARNING.value}-{stamp(lease.runs_until)}-{name.rpartition('-')[2]}"
+    return lease.state in IN_USE and name == told

@@ -61,7 +61,7 @@ class SlackNotifier:
         self._cards = Cards(self._postman, self._reach, around, self._wording, settings)
         threads = Threads(self._postman, self._reach)
         self._chasing = Chasing(self._cards, threads, self._reach, around, self._wording)
-        self._wishes = Wishes(self._postman, self._reach, around, self._wording, settings)
+        self._wishes = Wishes(self._postman, self._reach, around, self._wording, settings, threads)
         self._offers = Offers(self._postman, self._reach, directory, self._wording)
         self._notices = Notices(self._wording)
         self._upkeep = Upkeep(self._postman, self._reach, self._notices, self._chasing, self._wishes, self._offers)
@@ -97,8 +97,8 @@ class SlackNotifier:
             return self._offers.offered(lease, notice, now)
         ways: dict[Notice, Callable[[Lease, datetime], Coroutine[Any, Any, Delivery]]] = {
             Notice.REQUEST: self._cards.ask,
-            Notice.DECIDED: self._cards.decided,
-            Notice.REMINDER: self._chasing.remind,
+            Notice.DECIDED: self._chasing.decided,
+            Notice.REMINDER: self._wishes.remind if lease.wish else self._chasing.remind,
             Notice.ESCALATED: self._chasing.escalated,
             Notice.COUNTERED: self._chasing.countered,
             Notice.QUESTION: self._chasing.question,
@@ -138,6 +138,6 @@ class SlackNotifier:
 
 def _newest(lease: Lease, notice: Notice) -> str:
     """The occasion that has just been told where an answer is waited for: it is as it should be."""
-    asked = lease.questions[-1].at if lease.questions else None
-    moments = {Notice.COUNTERED: lease.counter.at if lease.counter else None, Notice.QUESTION: asked}
-    return f"{notice.value}-{stamp(moments[notice])}" if notice in moments else ""
+    if notice is Notice.QUESTION:
+        return f"{notice.value}-{len(lease.questions)}"
+    return f"{notice.value}-{stamp(lease.counter.at)}" if notice is Notice.COUNTERED and lease.counter else ""

@@ -11,7 +11,7 @@ from slack_sdk.errors import SlackApiError
 from bot import slack_errors
 from bot.blocks.message import Message
 from bot.posting import Postman
-from bot.reaching import Reach
+from bot.reaching import Reach, Recipient
 from bot.telling import Write, passing_over
 from lessor.domain.lease import Lease
 from lessor.ports import MessageRef
@@ -44,6 +44,11 @@ class Threads:
             if await self._replied(lease, ref, f"{lease.id}/{occasion}/{recipient.name}", write(recipient)):
                 reached.append(recipient.name)
         return tuple(reached)
+
+    async def holders(self, lease: Lease, card: str) -> tuple[Recipient, ...]:
+        """Everybody and every channel with a card of this kind."""
+        standing = await self._postman.standing(lease.id, f"{lease.id}/{card}/")
+        return tuple([await self._reach.recipient(ref) for ref in standing])
 
     async def _replied(self, lease: Lease, ref: MessageRef, key: str, message: Message) -> bool:
         try:

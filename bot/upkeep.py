@@ -73,7 +73,7 @@ class Upkeep:
         self, lease: Lease, ref: MessageRef, name: str, kind: Notice, now: datetime, recipient: Recipient
     ) -> None:
         """Take the buttons from other terms and questions that nobody waits for any more."""
-        found = next((one for one in lease.questions if name.endswith(f"-{stamp(one.at)}")), None)
+        found = dict(enumerate(lease.questions, start=1)).get(_number(name))
         if kind is Notice.QUESTION and (found is None or found.answer or lease.state is not State.AWAITING_APPROVAL):
             await self._postman.settle(ref, self._chasing.asking(lease, found, now, recipient, buttons=False))
         stands = lease.counter is not None and name.endswith(f"-{stamp(lease.counter.at)}")
@@ -88,6 +88,11 @@ def _over(lease: Lease, kind: Notice, name: str) -> bool:
     if kind is Notice.ESCALATED:
         return lease.state is not State.AWAITING_APPROVAL
     return kind in (*_LIVING, *_EPISODES)
+
+
+def _number(name: str) -> int:
+    tail = name.rpartition("-")[2]
+    return int(tail) if tail.isdigit() else 0
 
 
 def _may_see(lease: Lease, recipient: Recipient) -> bool:

@@ -16,15 +16,17 @@ from bot.posting import Postman
 from bot.reaching import Reach, Recipient
 from bot.settings import SlackSettings
 from bot.telling import gathered, heard, told_as
-from bot.threads import stamp
+from bot.threads import Threads, stamp
 from lessor.contracts import Delivery, Notice
 from lessor.domain.lease import Event, Lease
+from lessor.domain.worktime import is_open
 from lessor.ports import MessageRef
 from lessor.rendering import Renderer
 
 CARD = "wish"
 
-_DECISIONS = ("extension-rejected", "extension-lapsed", "extension-granted")
+GRANTED = "extension-granted"
+_DECISIONS = ("extension-rejected", "extension-lapsed", GRANTED)
 
 Events = Callable[[str], Sequence[Event]]
 """What is on record about a lease, oldest first; it may block."""
@@ -36,8 +38,15 @@ class Wishes:
     """Posts the cards of a wish, and settles them once it is decided, dropped or lapsed."""
 
     def __init__(
-        self, postman: Postman, reach: Reach, around: Surroundings, wording: Renderer, settings: SlackSettings
+        self,
+        postman: Postman,
+        reach: Reach,
+        around: Surroundings,
+        wording: Renderer,
+        settings: SlackSettings,
+        threads: Threads,
     ) -> None:
+        self._threads = threads
         self._postman = postman
         self._reach = reach
         self._around = around
@@ -67,11 +76,31 @@ class Wishes:
         await self._tell_wisher(lease, occasion, lambda r: self.waits(lease, now, r, around), now)
         return heard(told)
 
+    async def remind(self, lease: Lease, now: datetime) -> Delivery:
+        """Redraw the cards, then reply under them to those who can decide and work now."""
+        told = await self.ask(lease, now)
+        if lease.wish is None:
+            return told
+        deciders = await self._around.deciders(lease, lease.wish.steps, now)
+        around = await self._around.of(lease, lease.wish.steps, deciders, now)
+        count = sum(step.reminders for step in lease.wish.steps)
+
+        def write(recipient: Recipient) -> Message:
+            return compose(self._wording.parts("wish_reminder.j2", zone=recipient.zone, **facts(lease, now, around)))
+
+        people = [one.id for one in deciders if is_open(one.hours, now)]
+        await self._threads.under_cards(
+            lease, _occasion(lease), f"thread-wish-{stamp(lease.wish.at)}-{count}", write, people
+        )
+        return told
+
     async def decided(self, lease: Lease, events: Sequence[Event], now: datetime) -> Delivery:
         """Settle the cards, and tell the owner what was decided and why; a granted wish is told as extended."""
         if lease.wish is not None:
             return await self.ask(lease, now)
         last = next((one for one in reversed(events) if one.type in _DECISIONS), None)
+        if last is not None and last.type == GRANTED:
+            return Delivery(True, "slack:dm", "told as extended")
         occasion = f"{Notice.EXTENSION_DECIDED.value}-{stamp(last.at if last else None)}"
 
         def write(recipient: Recipient) -> Message:

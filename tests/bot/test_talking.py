@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from lessor.contracts import Verb
+from lessor.contracts import Notice, Verb
 from lessor.domain.lease import State
 from lessor.domain.terms import Terms
 from lessor.sandbox.slack import buttons, visible_text
-from tests.bot.world import FINANCE, MANAGER, World
+from tests.bot.world import FINANCE, MANAGER, MANAGER_2, World
 from tests.builders import usd
 
 DEAR = Terms(step_up=usd("10"))
@@ -45,6 +45,28 @@ async def test_a_question_reaches_the_requester_and_its_answer_whoever_asked(wor
     replies = await manager.messages(direct["channel"], direct["ts"])
     assert "*Answer* from <@U0REQUESTER>" in visible_text(replies[-1])
     assert buttons(await requester.wait_for_message("*Question* from")) == []
+
+
+async def test_questions_of_two_people_at_once_are_two_messages(world: World) -> None:
+    lease = await world.ask()
+    world.engine.quiet = True
+    for who, text in ((MANAGER, "why so many?"), (MANAGER_2, "why so long?")):
+        await world.act(lease, Verb.ASK, who.id, reason=text)
+    world.engine.quiet = False
+    world.engine.tell(lease.id, Notice.QUESTION)
+    await world.settled()
+    requester = world.slack.person("requester")
+    await requester.wait_for_message("why so many?")
+    told = await requester.wait_for_message("why so long?")
+    await requester.click(told, "reply")
+    await requester.wait_for_view("why so long?")
+    assert (await requester.submit_view({"text": "it converges slowly"}))["errors"] == {}
+    await world.settled()
+    first, second = world.engine.leases[lease.id].questions
+    assert (first.answer, second.answer) == ("", "it converges slowly")
+    assert buttons(await requester.wait_for_message("why so many?")) == ["Answer"]
+    assert buttons(await requester.wait_for_message("why so long?")) == []
+    assert "it converges slowly" in "".join(visible_text(m) for m in await world.slack.person("manager-2").dms())
 
 
 async def test_an_answer_to_nothing_is_refused_in_the_form(world: World) -> None:

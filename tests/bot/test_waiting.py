@@ -9,7 +9,7 @@ from lessor import approvers
 from lessor.contracts import Notice, Verb
 from lessor.domain import transitions
 from lessor.domain.absence import stands_in
-from lessor.domain.lease import Lease, State
+from lessor.domain.lease import Capacity, Lease, State
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.worktime import Hours
@@ -190,3 +190,32 @@ async def test_nobody_is_reminded_outside_their_working_hours(world: World) -> N
     card, other = await manager.wait_for_message("GPU request"), await resting.wait_for_message("GPU request")
     assert "*Reminder:*" in visible_text((await manager.messages(card["channel"], card["ts"]))[-1])
     assert len(await resting.messages(other["channel"], other["ts"])) == 1
+
+
+async def test_F08_that_nobody_decided_everybody_hears_who_was_asked(world: World) -> None:
+    lease = await world.ask()
+    world.clock.moved += 25 * HOUR
+    await world.move(world.engine.leases[lease.id], transitions.lapse, world.clock())
+    requester = world.slack.person("requester")
+    assert "*Expired:* your request" in visible_text(await requester.wait_for_message("*Expired:*"))
+    for name in ("manager", "manager-2"):
+        person = world.slack.person(name)
+        card = await person.wait_for_message("GPU request")
+        (reply,) = (await person.messages(card["channel"], card["ts"]))[1:]
+        assert "*Not decided:*" in visible_text(reply)
+        assert "nothing is approved by silence" in visible_text(reply)
+    posted = await world.slack.person("manager").wait_for_message(lease.id, "gpu-approvals")
+    assert "*Not decided:*" in visible_text(
+        (await world.slack.person("manager").messages("gpu-approvals", posted["ts"]))[-1]
+    )
+
+
+async def test_a_denial_is_told_as_one_while_what_was_tried_is_looked_for(world: World) -> None:
+    lease = await world.ask()
+    tried = Capacity(1, ("a",), world.clock(), world.clock())
+    world.engine.leases[lease.id] = replace(world.engine.leases[lease.id], capacity=tried)
+    denied = await world.move(lease, transitions.deny, MANAGER, "use the pool", world.clock())
+    assert denied.state is State.DELETING
+    told = visible_text(await world.slack.person("requester").wait_for_message("use the pool"))
+    assert "*Denied:* your request" in told
+    assert "*Denied:* GPU request" in visible_text(await world.slack.person("manager").wait_for_message("GPU request"))
