@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.facts import facts
+from bot.notices import left
 from bot.notifier import SlackNotifier
 from bot.telling import telling
 from lessor.contracts import Delivery, Notice, PageInput
@@ -38,7 +39,7 @@ class Channels:
     ) -> Delivery:
         """Reach somebody. While there is patience, raises what Slack fails at now, after the others had their turn."""
         name = occasion(lease, notice, before, revision or lease.revision)
-        letter = Letter(notice.value, name, {**facts(lease, now), "before": before}, _named(lease))
+        letter = Letter(notice.value, name, {**facts(lease, now), "before": left(lease, before, now)}, _named(lease))
         with telling(letter, patient=patient) as current:
             slack = self._slack.notify(lease, notice, before, now)
             if self._webhook is None:
