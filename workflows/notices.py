@@ -67,10 +67,7 @@ def notices(lease: Lease, events: tuple[Event, ...]) -> tuple[Notice, ...]:
 
 def _notice(lease: Lease, event: Event) -> Notice | None:
     """What is asked about a later end goes to those who decide on it, not to those who decided on the request."""
-    about_the_end = event.type == "extension-granted" or (event.type, event.data.get("of")) == ("asked", "extension")
-    if about_the_end and lease.wish is not None:
+    asked = event.type in ("asked", "escalated") and event.data.get("of") == "extension"
+    if lease.wish is not None and (asked or event.type == "extension-granted"):
         return Notice.EXTENSION_ASKED
-    if event.type in ("transfer-declined", "transfer-expired") and lease.transfer is not None:
-        # Its owner has left: there is nobody who waits to hear that, and the next are asked.
-        return None
     return _NOTICES.get(event.type)

@@ -13,6 +13,6 @@ def occasion(lease: Lease, notice: Notice, before: timedelta, revision: int) -> 
 
     A warning that reached nobody is asked for again at a later revision, so it goes by the end that it warns of.
     """
-    if notice is Notice.WARNING and lease.ends_at:
-        return f"{notice.value}-{int(lease.ends_at.timestamp())}-{int(before.total_seconds())}"
+    if notice is Notice.WARNING and lease.runs_until:
+        return f"{notice.value}-{int(lease.runs_until.timestamp())}-{int(before.total_seconds())}"
     return f"{notice.value}-{revision}"
