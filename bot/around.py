@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lessor import approvers
 from lessor.domain.approval import Step, stands_in_for, waiting
 from lessor.domain.lease import OPEN, Lease
+from lessor.domain.lookalike import resembling
 from lessor.domain.people import Person
 from lessor.domain.quota import Kind
 from lessor.domain.request import Need
@@ -52,12 +53,13 @@ class OpenStep:
 
 @dataclass(frozen=True)
 class Similar:
-    """An open lease that the requester has already."""
+    """An open lease that the requester has already; `same` where it resembles what is asked for."""
 
     id: str
     need: Need
     state: str
     ends_at: datetime | None = None
+    same: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,9 +180,14 @@ async def open_steps(
 
 
 def similar(leases: Sequence[Lease], lease: Lease) -> tuple[Similar, ...]:
-    """The other leases among `leases`, which are open ones of the same people."""
+    """The other leases among `leases`, which are open ones of the same people; those that are for the same first."""
     others = [one for one in leases if one.id != lease.id]
-    return tuple(Similar(one.id, one.request.need, one.state.value.replace("-", " "), one.ends_at) for one in others)
+    alike = {one.id for one in resembling(lease, others)}
+    found = (
+        Similar(one.id, one.request.need, one.state.value.replace("-", " "), one.ends_at, one.id in alike)
+        for one in others
+    )
+    return tuple(sorted(found, key=lambda one: not one.same))
 
 
 async def _decider(step: Step, person: Person, requester_ids: frozenset[str], find: Find) -> Decider | None:

@@ -164,7 +164,7 @@ async def test_what_an_approval_leaves_of_quota_and_budget_is_on_the_card(world:
     card = visible_text(await world.slack.person("manager-2").wait_for_message("another purpose"))
     assert "*Quota and budget after approval*" in card
     assert "team research: 99,980 of 100,000 USD in" in card
-    assert f"*The requester has already:* `{first.id}` 2 x A100-80GB" in card
+    assert f"*The requester has already:* `{first.id}` 2 x A100-80GB (*the same*, approved)" in card
     assert "*Capacity*\nunknown" in card
 
 

@@ -162,6 +162,12 @@ class World:
         return lease
 
 
+async def _connected(slack: RunningSandbox, socket: AsyncSocketModeHandler) -> None:
+    before = slack.core.sockets.count
+    await socket.connect_async()
+    await slack.wait_for_connections(before + 1)
+
+
 def _limits(person: Person, places: tuple[PlaceChoice, ...], data: tuple[str, ...]) -> Limits:
     return Limits(person.teams, tuple(one.name for one in places), schedules=("office",), data=data)
 
@@ -189,8 +195,7 @@ async def a_world(
         ledger = engine.ledger if engine else open_ledger(database_url)
         directory = SlackDirectory(people, api)
         cloud = FakeCloud(clock)
-        rooms = Accounting(ledger, lambda: plan).around
-        notifier = SlackNotifier(api, directory, ledger, settings, rooms=rooms)
+        notifier = SlackNotifier(api, directory, ledger, settings, rooms=Accounting(ledger, lambda: plan).around)
         engine_ = engine or FakeEngine(ledger, directory, notifier, cloud, clock)
         offering = Offering(places, models, lambda p: _limits(p, places, data), lambda: plan, judge)
         gateway = Gateway(engine_, ledger, directory, {"aws": cloud}, offering, clock)
@@ -198,10 +203,8 @@ async def a_world(
         desk = Desk(gateway, api, slack_renderer(), settings, clock, home=installation.home)
         app = build_app(desk, installation)
         socket = AsyncSocketModeHandler(app, slack.app_token)
-        connected = slack.core.sockets.count
         if connect:
-            await socket.connect_async()
-            await slack.wait_for_connections(connected + 1)
+            await _connected(slack, socket)
         try:
             yield World(slack, engine_, gateway, desk, people, directory, ledger, cloud, clock, api, app)
         finally:
