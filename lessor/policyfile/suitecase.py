@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import cast
 
+from lessor.accounting import Accounting
 from lessor.config.configuration import Config
 from lessor.config.model import PlaceConfig
 from lessor.config.wording import nearest
 from lessor.directory import ConfigDirectory
+from lessor.domain.budget import Entry
 from lessor.domain.case import Case, Similar
+from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person
-from lessor.domain.quota import Headroom, Reservation, headroom
+from lessor.domain.quota import Account, Ceiling, Reservation
 from lessor.domain.quote import Quote
 from lessor.domain.request import Market, Need, Place, Request
 from lessor.policyfile import offline
 from lessor.policyfile.suitemodel import AskedConfig
+from lessor.ports import QuotaBook
 
 A_DAY = timedelta(days=1)
 
@@ -33,12 +39,15 @@ def case(wanted: AskedConfig, at: datetime, config: Config) -> Case:
     need = Need(wanted.model, wanted.count, instance_type=wanted.instance_type)
     quote = _quote(wanted, need, place, at, config.organisation.currency)
     request = _request(wanted, need, place, team, person.id)
+    lease = Lease("tested", request, person.id, at, owner_ids=tuple(person.all_ids), quote=quote)
+    accounting = Accounting(cast(QuotaBook, _Held(lease, wanted.held)), lambda: config.quota_plan)
     return Case(
         request,
         quote,
         person,
         at,
-        _rooms(config, request, quote, wanted.held),
+        accounting.rooms(lease),
+        accounting.budgets(lease, at),
         similar=tuple(Similar(f"similar-{number}") for number in range(1, wanted.similar + 1)),
         extensions=wanted.extensions,
     )
@@ -103,10 +112,14 @@ def _request(wanted: AskedConfig, need: Need, place: PlaceConfig, team: str, per
     )
 
 
-def _rooms(config: Config, request: Request, quote: Quote | None, held: int) -> tuple[Headroom, ...]:
-    """The ceilings that the request counts against, of which the team holds so many GPUs and nobody else any."""
-    model = quote.offer.gpu_model if quote else request.need.model
-    plan = config.quota_plan
-    account = plan.account(request.team, request.project, request.requester)
-    taken = [Reservation("held", account.team, model, held, account.project, account.person)] if held else []
-    return headroom(plan.of(account, model), taken)
+class _Held:
+    """The record of a test: so many GPUs that the team holds, and nothing that is used of any month."""
+
+    def __init__(self, lease: Lease, gpus: int) -> None:
+        self._reservation = Reservation("held", lease.request.team, lease.model, gpus)
+
+    def counted(self, account: Account, ceilings: Iterable[Ceiling], but: str = "") -> tuple[Reservation, ...]:
+        return (self._reservation,)
+
+    def taken(self, account: Account, months: Iterable[str], but: str = "") -> tuple[Entry, ...]:
+        return ()

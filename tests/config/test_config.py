@@ -33,6 +33,7 @@ def test_the_example_is_valid_and_its_rules_compile() -> None:
         "costly",
         "many-gpus",
         "no-large-weekend-starts",
+        "budget-nearly-used",
         "third-of-its-kind",
         "notebooks-are-short",
         "spot-for-checkpointed-training",

@@ -154,6 +154,33 @@ def test_mistakes_in_the_file_are_told(run, text: str, message: str) -> None:  #
     assert str(caught.value).splitlines()[0] == message
 
 
+def test_limits_of_the_file_are_those_of_the_test(tmp_path: Path) -> None:
+    """Nothing is used of a month but what the request itself asks for, in the months that it touches."""
+    limits = "  limits:\n    - {scope: 'team:*', money: 100}\n    - {scope: 'team:*', gpu_hours: 50}\n  quotas:\n"
+    head = VALID.partition("policy:")[0].replace("  quotas:\n", limits)
+    rules = (
+        "policy:\n  rules:\n    - {name: much, when: budget.left < 20 || budget.hours_left < 2, then: {deny: much}}\n"
+    )
+    config = loads(head + rules)
+    path = tmp_path / "tests.yaml"
+    path.write_text(
+        textwrap.dedent(
+            """\
+            request: {model: A10G, price: 10, for: 8h}
+            tests:
+              - {name: fits, expect: {outcome: require, rules: [default]}}
+              - {name: dear, request: {price: 10.01}, expect: {outcome: deny, rules: [much]}}
+              - {name: long, request: {price: 1, for: 49h}, expect: {outcome: deny, rules: [much]}}
+              - name: over the end of the month
+                at: 2026-01-31T23:00:00Z
+                request: {price: 10.01}
+                expect: {outcome: require, rules: [default]}
+            """
+        )
+    )
+    assert [one.differences for one in run_suite(path, config, compile_policy(config))] == [(), (), (), ()]
+
+
 def test_all_mistakes_are_told_at_once(run) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ConfigError) as caught:
         run(
