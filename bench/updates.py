@@ -24,7 +24,7 @@ ACTIVE = 10
 PAUSE_SECONDS = 0.1
 """Between two: an approval sets off provisioning, which must not slow down the floor's next update."""
 
-TERMS = Terms(min_duration=timedelta(seconds=1))
+TERMS = Terms(min_duration=timedelta(seconds=1), auto_extensions=1_000_000)
 STEP = timedelta(minutes=1)
 
 
