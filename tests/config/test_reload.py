@@ -7,15 +7,18 @@ import os
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
+from temporalio.client import Client
 
 from lessor.config import Config, ConfigError
 from lessor.contracts import Alarm, Delivery, PageInput
 from lessor.domain.case import Case
 from lessor.domain.policy import Outcome
 from lessor.reload import LiveConfig, LiveDirectory, Trouble, keep_current
-from lessor.wiring import judge
+from lessor.settings import read_settings
+from lessor.wiring import build_gateway, judge, open_parts
 from tests.builders import REQUESTER, a_quote, a_request, usd
 from tests.config.sample import VALID, changed
 
@@ -56,6 +59,29 @@ def test_a_change_reaches_everything_that_asks(file: Path) -> None:
     person = asyncio.run(directory.person("new@example.com"))
     assert (terms().grace.days, person.id if person else "") == (3, "U0NEW")
     assert live.config.version != before.version
+
+
+async def test_a_change_reaches_those_who_ask_in_a_running_program(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LESSOR_DATABASE_URL", f"sqlite:///{tmp_path}/ledger.db")
+    monkeypatch.setenv("LESSOR_CONFIG", str(file))
+    live = LiveConfig.read(file)
+    parts = open_parts(read_settings(), live)
+    gateway = build_gateway(parts, cast(Client, None))
+    write = file.write_text
+    before = await gateway.choices("U0REQUESTER")
+    assert ([team.key for team in before.teams], before.limits.max_gpus, before.limits.data) == (["research"], 64, ())
+    text = changed("members: [U0REQUESTER], ", "").replace(
+        "  groups:", "    other: {lead: U0ADMIN, members: [U0REQUESTER]}\n  groups:"
+    )
+    write(text.replace("lease:", "lease:\n  max_gpus: 4") + "security: {data: {open: {}, secret: {}}}\n")
+    assert live.look() is None
+    after = await gateway.choices("U0REQUESTER")
+    assert ([team.key for team in after.teams], after.limits.max_gpus) == (["other"], 4)
+    assert after.limits.data == ("open", "secret")
+    assert parts.config is live.config
+    parts.ledger.close()
 
 
 def test_what_has_not_changed_is_neither_read_nor_made_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
