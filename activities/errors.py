@@ -1,4 +1,4 @@
-"""Turns our own errors into application errors whose type names the retry policies know (lessor/contracts.py)."""
+"""Turns our own errors into application errors whose type names the retry policies know (lessor/retries.py)."""
 
 from __future__ import annotations
 

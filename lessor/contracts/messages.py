@@ -1,0 +1,89 @@
+"""What people are told without having asked: notices of one lease, and alarms for administrators."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+
+class Notice(StrEnum):
+    """What people are told of a lease. Each has one message per lease and recipient, posted once and then updated."""
+
+    REQUEST = "request"
+    DECIDED = "decided"
+    WAITING = "waiting"
+    READY = "ready"
+    WARNING = "warning"
+    EXTENDED = "extended"
+    STOPPED = "stopped"
+    RESTORED = "restored"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    BLOCKED = "blocked"
+    STOP_FAILED = "stop-failed"
+    REFUSED = "refused"
+    CLOSED = "closed"
+    REMINDER = "reminder"
+    ESCALATED = "escalated"
+    COUNTERED = "countered"
+    QUESTION = "question"
+    ANSWERED = "answered"
+    EXTENSION_ASKED = "extension-asked"
+    EXTENSION_DECIDED = "extension-decided"
+    SHORTENED = "shortened"
+    RESERVED = "reserved"
+    SUSPENDING = "suspending"
+    SUSPENDED = "suspended"
+    RESUMED = "resumed"
+    RESUME_FAILED = "resume-failed"
+    TRANSFER_OFFERED = "transfer-offered"
+    TRANSFERRED = "transferred"
+    TRANSFER_ENDED = "transfer-ended"
+    SHARED = "shared"
+    OWNER_LEFT = "owner-left"
+
+
+@dataclass(frozen=True)
+class NotifyInput:
+    """Tell people `notice` of a lease; the text is made from the ledger's record of it at `revision` or later."""
+
+    lease_id: str
+    notice: Notice
+    revision: int
+    before: timedelta = timedelta()
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Whether somebody was reached, by which channel (`slack:dm`, `slack:channel`, ...), or why nobody was."""
+
+    delivered: bool
+    via: str = ""
+    problem: str = ""
+
+
+class Alarm(StrEnum):
+    """What administrators are paged about that is not the matter of one lease."""
+
+    BRAKE = "brake"
+    UNREAD = "unread"
+    NO_WORKFLOW = "no-workflow"
+    BUDGET = "budget"
+    CONFIGURATION = "configuration"
+
+
+@dataclass(frozen=True)
+class PageInput:
+    """Page the administrators: one message for each alarm, subject and day in UTC, however often it is asked for.
+
+    `subject` is a place or ids of leases, `problem` says in words for people what was seen and what was done. What
+    concerns a `team` or a `person` is told to them, and to administrators only if `admins`; a budget's subject holds
+    its month, so that each is told once in all.
+    """
+
+    alarm: Alarm
+    subject: str
+    problem: str
+    team: str = ""
+    person: str = ""
+    admins: bool = True

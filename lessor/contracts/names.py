@@ -1,0 +1,83 @@
+"""Names that two processes must spell alike: queues, workflows, schedules, signals, search attributes, tags."""
+
+from temporalio.common import SearchAttributeKey
+
+TASK_QUEUE = "lessor"
+
+QUEUE_AWS = "lessor-aws"
+
+QUEUE_SLACK = "lessor-slack"
+
+LEASE_WORKFLOW = "LeaseWorkflow"
+
+SWEEP_WORKFLOW = "SweepWorkflow"
+
+SWEEP_SCHEDULE = "lessor-sweep"
+
+PEOPLE_WORKFLOW = "PeopleSweepWorkflow"
+
+PEOPLE_SCHEDULE = "lessor-people"
+
+MEMO_INTERACTION = "interaction"
+
+GPU_STATE = SearchAttributeKey.for_keyword("GpuState")
+
+GPU_OWNER = SearchAttributeKey.for_keyword("GpuOwner")
+
+GPU_TEAM = SearchAttributeKey.for_keyword("GpuTeam")
+
+GPU_PROVIDER = SearchAttributeKey.for_keyword("GpuProvider")
+
+GPU_MODEL = SearchAttributeKey.for_keyword("GpuModel")
+
+GPU_MARKET = SearchAttributeKey.for_keyword("GpuMarket")
+
+GPU_WORKLOAD = SearchAttributeKey.for_keyword("GpuWorkload")
+
+GPU_COUNT = SearchAttributeKey.for_int("GpuCount")
+
+GPU_HOURLY_USD = SearchAttributeKey.for_float("GpuHourlyUsd")
+
+GPU_ENDS = SearchAttributeKey.for_datetime("GpuEnds")
+
+GPU_RESOURCES = SearchAttributeKey.for_keyword_list("GpuResources")
+
+SEARCH_ATTRIBUTES = (
+    GPU_STATE,
+    GPU_OWNER,
+    GPU_TEAM,
+    GPU_PROVIDER,
+    GPU_MODEL,
+    GPU_MARKET,
+    GPU_WORKLOAD,
+    GPU_COUNT,
+    GPU_HOURLY_USD,
+    GPU_ENDS,
+    GPU_RESOURCES,
+)
+
+TAG_LEASE = "lessor:lease"
+
+TAG_OWNER = "lessor:owner"
+
+TAG_TEAM = "lessor:team"
+
+TAG_COST_CENTER = "lessor:cost-center"
+
+TAG_PURPOSE = "lessor:purpose"
+
+TAG_ENDS = "lessor:ends"
+
+TAG_MANAGED_BY = "lessor:managed-by"
+
+MANAGED_BY = "lessor"
+
+SIGNAL_ACT = "act"
+
+SIGNAL_OBSERVED = "observed"
+
+SIGNAL_RESTAFF = "restaff"
+
+SIGNAL_OWNER_LEFT = "owner-left"
+
+QUERY_LEASE = "lease"
