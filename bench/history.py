@@ -43,7 +43,9 @@ async def run(scale: float) -> list[Result]:
 
 async def _live(env: WorkflowEnvironment) -> tuple[int, int]:
     """A lease extended before each of its ends, until it is thirty days long and closes; its events and runs."""
-    await TemporalEngine(env.client, lambda: Terms(auto_extensions=EXTENSIONS)).start(submission(LEASE_ID, duration=FIRST, purpose=AUTOMATIC))
+    await TemporalEngine(env.client, lambda: Terms(auto_extensions=EXTENSIONS)).start(
+        submission(LEASE_ID, duration=FIRST, purpose=AUTOMATIC)
+    )
     handle = env.client.get_workflow_handle(LEASE_ID, result_type=LeaseOutcome)
     lease = await _active(env, handle)
     first_end = lease.ends_at
