@@ -116,25 +116,42 @@ async def test_B21_an_outage_of_the_server_is_made_up_for_by_one_run() -> None:
     async with dev_server() as env, busy_world(env) as leases:
         await keep_schedule(env.client, sweep_schedule(PLACES, every))
         handle = env.client.get_schedule_handle(contracts.SWEEP_SCHEDULE)
-        server = temporal_server()
-        await done(handle, 1)
-        server.suspend()
-        stopped = datetime.now(UTC)
-        try:
-            # This is no wait for anything: it is how long the outage lasts.
-            await asyncio.sleep(4 * every.total_seconds())
-        finally:
-            resumed = datetime.now(UTC)
-            server.resume()
+        await between_runs(handle, every)
+        stopped, resumed = await outage(4 * every)
         missed = int(resumed.timestamp()) // 3 - int(stopped.timestamp()) // 3
         assert missed >= 4
-        before = (await handle.describe()).info.num_actions
-        await done(handle, before + 1)
+        await done(handle, (await handle.describe()).info.num_actions + 1)
+        await handle.pause()
+        await done(handle, 1)
         info = (await handle.describe()).info
         late = [one for one in info.recent_actions if stopped < one.scheduled_at < resumed]
         assert len(late) == 1
         assert info.num_actions_missed_catchup_window + info.num_actions_skipped_overlap >= missed - 1
         assert leases.cloud.times("conditions") == info.num_actions
+
+
+async def between_runs(handle: ScheduleHandle, every: timedelta) -> None:
+    """Return when a run is over and the next one is not due for a while."""
+    for number in range(1, 20):
+        await done(handle, number)
+        last = (await handle.describe()).info.recent_actions[-1]
+        if datetime.now(UTC) < last.scheduled_at + every / 2:
+            return
+    raise AssertionError("runs last longer than half of their interval")
+
+
+async def outage(length: timedelta) -> tuple[datetime, datetime]:
+    """The server stands still for so long; from when until when."""
+    server = temporal_server()
+    server.suspend()
+    stopped = datetime.now(UTC)
+    try:
+        # This is no wait for anything: it is how long the outage lasts.
+        await asyncio.sleep(length.total_seconds())
+    finally:
+        resumed = datetime.now(UTC)
+        server.resume()
+    return stopped, resumed
 
 
 def temporal_server() -> psutil.Process:
