@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lessor.casework import Casework
@@ -16,9 +17,10 @@ from lessor.domain.errors import Refused
 from lessor.domain.lease import Lease, minute
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Rule, StepSpec
-from lessor.domain.request import spell
+from lessor.domain.quote import Quote
+from lessor.domain.request import Request, spell
 from lessor.intake import parse_request_text
-from lessor.policyfile import CompiledPolicy, compile_policy
+from lessor.policyfile import CompiledPolicy, compile_policy, offline
 from lessor.policyfile.explaining import Explanation, Said, explain
 from lessor.policyfile.recorded import from_text
 from lessor.settings import read_settings
@@ -70,31 +72,44 @@ async def explain_text(session: Session, gateway: Gateway, person: Person, words
     wanted = Wanted(tuple(words), {})
     text = wanted.text(lambda word: not parse_request_text(word, person.tz, now, choices).purpose)
     request = parse_request_text(text, person.tz, now, choices).request(person.id, "explained")
-    try:
-        quote = await gateway.quote(request.need, request.place, request.market)
-    except Refused as refused:
-        if refused.code == "no-offer":
-            raise
-        quote = None
+    quote, note = await _quoted(gateway, request, config, now)
     lease = Lease("", request, person.id, now, owner_ids=tuple(person.all_ids))
     policy = compile_policy(config)
     with opened_ledger(session) as ledger:
         case = Casework(ledger, lambda: config.quota_plan).case(lease, quote, person, now)
     found = explain(policy, policy.facts(case))
-    _tell(session, f"This request of {person.id}", found.decision, found, policy)
+    _tell(session, f"This request of {person.id}", found.decision, found, policy, note)
     return DONE
+
+
+async def _quoted(gateway: Gateway, request: Request, config: Config, now: datetime) -> tuple[Quote | None, str]:
+    """The price now; where the place cannot say it, the catalogue's, with a note that says so."""
+    try:
+        return await gateway.quote(request.need, request.place, request.market), ""
+    except Refused as refused:
+        place = config.place(request.place.name)
+        if place is None:
+            raise
+        currency = config.organisation.currency
+        quote = offline.quote(request.need, place, request.place.region, request.market, now, currency)
+        if quote is None and refused.code == "no-offer":
+            raise
+        what = "type and price are the catalogue's" if quote else "the price is unknown"
+        return quote, f"The place could not be asked, so {what}: {refused}"
 
 
 def _config(session: Session) -> Config:
     return load(session.config or read_settings().lessor_config)
 
 
-def _tell(session: Session, head: str, decided: Decision, found: Explanation, policy: CompiledPolicy) -> None:
+def _tell(
+    session: Session, head: str, decided: Decision, found: Explanation, policy: CompiledPolicy, note: str = ""
+) -> None:
     """`decided` is the decision that was made; `found` what today's rules say of the same facts."""
     if session.as_json:
-        print_json(_facts(decided, found, policy))
+        print_json(_facts(decided, found, policy) | {"note": note})
         return
-    lines = [f"{head}: {decided.outcome.value}", *_words(decided)]
+    lines = [f"{head}: {decided.outcome.value}", *_words(decided), *([note] if note else [])]
     if decided.policy_version != policy.version:
         lines.append(
             f"The rules have changed since ({decided.policy_version} then, {policy.version} now); now it would be:"

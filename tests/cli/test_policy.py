@@ -12,10 +12,11 @@ import pytest
 
 from lessor.config import loads
 from lessor.domain.case import Case
+from lessor.domain.errors import Refused
 from lessor.domain.lease import Event, Lease, State
 from lessor.domain.policy import Outcome
 from lessor.domain.quote import Quote
-from lessor.domain.request import Market, Workload
+from lessor.domain.request import Market, Need, Place, Workload
 from lessor.ledger import open_ledger
 from lessor.policyfile import CompiledPolicy, compile_policy
 from tests.builders import REQUESTER, a_lease, a_quote, a_request, usd
@@ -156,6 +157,20 @@ def test_a_typed_request_is_explained_as_it_would_be_judged_now(lessor: Terminal
     assert lessor.gateway.requests == []
     shown = lessor("policy", "explain", *words).stdout
     assert shown.startswith("This request of U0REQUESTER: approve\n- small: quote.total <= 50\n")
+
+
+@pytest.mark.parametrize("code", ["place-unreachable", "no-offer"])
+def test_where_the_place_cannot_be_asked_the_catalogue_says_the_price(lessor: Terminal, code: str) -> None:
+    async def quote(need: Need, place: Place, market: Market) -> Quote:
+        raise Refused(code, "there are no credentials")
+
+    lessor.gateway.quote = quote  # type: ignore[method-assign]
+    words = ["a10g", "for", "8h", "training", "tune it", "team:research", "in", "research-us"]
+    facts = json.loads(lessor("policy", "explain", *words, "--json").stdout)
+    assert facts["rules"][0]["facts"] == {"quote.total": "8.05"}
+    assert facts["note"] == (
+        "The place could not be asked, so type and price are the catalogue's: there are no credentials"
+    )
 
 
 def test_an_incomplete_request_is_refused_at_its_fields(lessor: Terminal) -> None:
