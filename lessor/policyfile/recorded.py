@@ -12,8 +12,21 @@ from lessor.domain.request import Request
 from lessor.policyfile.facts import documented
 from lessor.policyfile.kinds import Kind, kind_of
 
-IN_THE_REQUEST = ("request.purpose", "request.tags")
-"""Long, and kept with the lease anyway."""
+IN_THE_REQUEST: Mapping[str, Callable[[Request], Any]] = {
+    "request.purpose": lambda request: request.purpose,
+    "request.tags": lambda request: request.tags,
+    "request.workload": lambda request: request.workload.value,
+    "request.market": lambda request: request.market.value,
+    "request.disk_gib": lambda request: request.disk_gib,
+    "request.snapshot": lambda request: request.snapshot,
+    "request.project": lambda request: request.project,
+    "request.data": lambda request: request.data,
+    "request.checkpoints": lambda request: request.checkpoints,
+    "request.schedule": lambda request: request.schedule,
+    "place.name": lambda request: request.place.name,
+    "place.provider": lambda request: request.place.provider,
+}
+"""Kept with the lease anyway, which every worker has in memory for each of its leases."""
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -33,7 +46,7 @@ def from_text(pairs: Iterable[tuple[str, str]], request: Request | None = None) 
     kept = dict(pairs)
     values = {name: value_of(kind, kept[name]) if name in kept else None for name, kind in _kinds().items()}
     if request is not None and kept:
-        values |= {"request.purpose": request.purpose, "request.tags": request.tags}
+        values |= {name: take(request) for name, take in IN_THE_REQUEST.items()}
     return values
 
 

@@ -192,6 +192,6 @@ def test_steps_are_asked_one_after_the_other_or_side_by_side() -> None:
 def test_a_decision_keeps_the_facts_that_were_known() -> None:
     decision = decide(a_policy(APPROVE), a_price("6.25"), purpose="long " * 100, tags={"a": "b"})
     kept = dict(decision.facts)
-    assert (kept["quote.total"], kept["request.hours"], kept["request.market"]) == ("50", "8", "on-demand")
+    assert (kept["quote.total"], kept["request.hours"], kept["request.count"]) == ("50", "8", "8")
     assert (kept["team.limited"], kept["time.now"]) == ("false", "2026-11-27T23:30:00+00:00")
-    assert not {"request.purpose", "request.tags", "team.quota", "place.residency"} & kept.keys()
+    assert not {"request.purpose", "request.tags", "request.market", "team.quota", "place.residency"} & kept.keys()

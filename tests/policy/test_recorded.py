@@ -15,7 +15,7 @@ from lessor.policyfile import facts
 from lessor.policyfile.facts import documented
 from lessor.policyfile.gathering import Site
 from lessor.policyfile.kinds import kind_of
-from lessor.policyfile.recorded import from_text, text_of, to_text, value_of
+from lessor.policyfile.recorded import IN_THE_REQUEST, from_text, text_of, to_text, value_of
 from tests.builders import ASKED, REQUESTER, a_quote, a_request
 
 KINDS = {name: kind_of(hint) for name, (hint, _) in documented().items()}
@@ -76,11 +76,9 @@ def test_the_facts_of_a_case_come_back_with_what_stands_in_the_request() -> None
     kept = to_text(known)
     assert from_text(kept, request) == known
     assert known["place.public_address"] is None
-    assert {name for name, _ in kept} == {name for name, value in known.items() if value is not None} - {
-        "request.purpose",
-        "request.tags",
-    }
-    assert sum(len(name) + len(text) for name, text in kept) < 2_000
+    said = {name for name, value in known.items() if value is not None}
+    assert {name for name, _ in kept} == said - IN_THE_REQUEST.keys()
+    assert sum(len(name) + len(text) for name, text in kept) < 1_000
 
 
 def test_facts_that_there_are_no_more_are_left_out_and_new_ones_are_unknown() -> None:
