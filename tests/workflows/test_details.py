@@ -71,5 +71,7 @@ def test_a_later_end_that_waits_and_the_hours_that_hold_are_there() -> None:
     shown = rows(lease)
     assert shown["later end asked"] == "`U0REQUESTER` until 2026-11-27 18:15:00 UTC"
     assert shown["later end manager"] == "0 of 1: nobody yet; may decide: lead:ml"
-    assert (shown["working hours"], shown["suspended since"]) == ("`mornings` in UTC", "2026-11-27 09:15:00 UTC")
+    assert shown["runs on meanwhile"] == "until 2026-11-27 18:15:00 UTC at the longest"
+    assert shown["working hours"] == "mornings: daily 09:00 to 12:00 UTC"
+    assert shown["suspended since"] == "2026-11-27 09:15:00 UTC"
     assert shown["runs on until"] == "2026-11-27 17:15:00 UTC, by `U0REQUESTER`: a demo"
