@@ -22,7 +22,7 @@ from lessor.rendering import Safe, mrkdwn
 PURPOSE_MOST = 2_400
 REASON_MOST = 1_200
 PROPOSALS_MOST = 5
-CAPACITY_MOST = 500
+REMARKS_MOST = 500
 _LIST_MOST = 40
 
 
@@ -39,7 +39,7 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "steps_after": _later_steps(lease),
         "votes": tuple(vote for step in lease.steps for vote in step.counted),
         "deadlines": _deadlines(lease, now),
-        "capacity": _capacity(lease),
+        "remarks": _remarks(lease),
         "by_policy": lease.decided_by == "policy",
         "verdict": verdict(lease).value,
         "rules": lease.decision.reasons if lease.decision else (),
@@ -84,11 +84,11 @@ def asked(question: Question | None) -> dict[str, object]:
     }
 
 
-def _capacity(lease: Lease) -> Safe:
-    """What the provider says of how likely there is capacity, or which quota of the account is in the way."""
+def _remarks(lease: Lease) -> Safe:
+    """What the provider adds to its price: where it holds, how it moves, which quota of the account is in the way."""
     quote = lease.quote
     notes = dict.fromkeys(filter(None, (quote.note, quote.offer.note))) if quote else {}
-    return Safe(cut(mrkdwn("; ".join(notes)), CAPACITY_MOST))
+    return Safe(cut(mrkdwn("; ".join(notes)), REMARKS_MOST))
 
 
 def _deadlines(lease: Lease, now: datetime) -> dict[str, datetime | None]:

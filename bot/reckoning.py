@@ -69,11 +69,16 @@ def rooms(usage: Usage) -> tuple[Room, ...]:
 
 
 def _spent(usage: Usage) -> list[dict[str, str]]:
-    """What is used up and what is planned of this month, in words; nothing where there is neither."""
+    """What is used up and what is planned of this month, in words; the month stands before the first of them."""
+    shown = [one for one in usage.totals if one.spent != 0 or one.committed != 0]
     return [
-        {"month": one.month, "used": _known(one.spent), "planned": _known(one.committed), "unit": unit(one)}
-        for one in usage.totals
-        if one.spent != 0 or one.committed != 0
+        {
+            "month": one.month if number == 0 else "",
+            "used": _known(one.spent),
+            "planned": _known(one.committed),
+            "unit": unit(one),
+        }
+        for number, one in enumerate(shown)
     ]
 
 
