@@ -287,49 +287,6 @@ def test_whoever_releases_it_takes_the_wish_back() -> None:
     assert life.release(wishing(), OWNER, NOW).lease.wish is None
 
 
-# --- earlier ends
-
-
-def test_an_earlier_end_brings_its_warnings_anew_and_drops_a_wish() -> None:
-    lease = life.warned(wishing(), 30 * MINUTE, "slack:dm", READY).lease
-    until = READY + 2 * HOUR
-    change = extension.shorten(lease, until, OWNER, "done early", READY + HOUR)
-    got = change.lease
-    assert (got.ends_at, got.runs_until, got.end_set_at, got.warned, got.wish) == (until, until, READY + HOUR, (), None)
-    assert got.extensions == 0
-    data = {"from": ENDS.isoformat(), "to": until.isoformat(), "reason": "done early"}
-    assert change.events == (Event("shortened", READY + HOUR, OWNER, data),)
-    assert refusal(life.end, got, until)[0] == "not-due"
-    assert next_deadline(got, READY + HOUR) == Deadline(Due.WARN, until - 30 * MINUTE, 30 * MINUTE)
-
-
-@pytest.mark.parametrize(
-    ("until", "code"),
-    [
-        (ENDS, "end-not-earlier"),
-        (ENDS + HOUR, "end-not-earlier"),
-        (READY + HOUR + 14 * MINUTE, "end-too-early"),
-        (READY, "end-too-early"),
-        (datetime(2026, 12, 1), "naive-time"),  # noqa: DTZ001
-    ],
-)
-def test_what_is_no_earlier_end(until: datetime, code: str) -> None:
-    assert refusal(extension.shorten, a_lease(), until, OWNER, "", READY + HOUR)[0] == code
-
-
-@pytest.mark.parametrize("state", [s for s in State if s not in (State.ACTIVE, State.SUSPENDED)])
-def test_only_what_is_in_use_is_shortened_or_asked_about(state: State) -> None:
-    lease = a_lease(state)
-    assert refusal(extension.shorten, lease, READY + HOUR, OWNER, "", READY)[0] == "wrong-state"
-    assert refusal(extension.ask, lease, LATER, REQUESTER, "", (), (), NOW)[0] == "wrong-state"
-
-
-def test_a_restore_counts_as_an_extension() -> None:
-    stopped = a_lease(State.STOPPED)
-    asked = life.restore(stopped, ENDS + 2 * DAY, OWNER, ENDS + HOUR).lease
-    assert life.restored(asked, ENDS + HOUR, ENDS + HOUR).lease.extensions == 1
-
-
 def test_a_vote_of_before_does_not_cover_a_larger_quorum() -> None:
     voted = Step("manager", ("lead:ml",), votes=(Vote(MANAGER.id, APPROVED),))
     two = StepSpec("manager", ("lead:ml",), 2)
