@@ -21,14 +21,21 @@ MONTH_DAY = re.compile(rf"({_MONTHS})\b\.?\s(\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?
 NAMED = re.compile(rf"(?:(this|next|coming)\s)?({_WEEKDAYS})\b\.?,?")
 NUMERIC = re.compile(r"(\d{1,2})([/.\-])(\d{1,2})(?:\2(\d{4}|\d{2}))?\.?(?=\s|$)(.*)")
 END_OF = re.compile(
-    rf"(?:(?:the\s)?end\sof\s(?:the\s|this\s)?(next\s)?(day|today|tomorrow|week|weekend|month|year|{_MONTHS})"
+    rf"(?:(?:the\s)?end\sof\s(?:the\s|this\s)?(next\s)?(day|today|tomorrow|week|weekend|month|quarter|year|{_MONTHS})"
     rf"\b(?:\s(\d{{4}})\b)?|(eod|eow|eom|eoy)\b)"
 )
+OF_DAY = re.compile(
+    rf"(?:(?:eod|(?:the\s)?end\sof(?:\s(?:the\s)?day)?)\s(?:on\s)?(today|tomorrow|{_WEEKDAYS})|"
+    rf"(today|tomorrow|{_WEEKDAYS})\s(?:eod|end\sof\s(?:the\s)?day))$"
+)
+"""The end of a day that is named, which is what the day alone means: `eod friday`, `end of friday`."""
 SHORT = {"eod": "day", "eow": "week", "eom": "month", "eoy": "year"}
 
 
 def take_day(text: str, clock: Clock) -> tuple[date | None, str]:
     """The day at the beginning of `text` and what follows it; `(None, text)` if there is none. Raises `Doubt`."""
+    match = OF_DAY.match(text)
+    text = (match[1] or match[2]) if match else text
     match = END_OF.match(text)
     if match:
         return _end_of(match, clock.today), text[match.end() :]
@@ -86,6 +93,9 @@ def _end_of(match: re.Match[str], today: date) -> date:
         raise Doubt("may mean two days", f"{monday + timedelta(days=4)}", f"{monday + timedelta(days=6)}")
     if what == "month":
         return last_of_month(add_months(today, 1 if next_one else 0))
+    if what == "quarter":
+        month = (today.month - 1) // 3 * 3 + 3 + (3 if next_one else 0)
+        return last_of_month(add_months(today.replace(month=1, day=1), month - 1))
     if what == "year":
         return date(today.year + (1 if next_one else 0), 12, 31)
     year = int(match[3]) if match[3] else today.year

@@ -13,6 +13,7 @@ from lessor.when.clock import Clock, Reading, local, zone_name, zone_of
 from lessor.when.end import Doubt, End, UnclearEndError, exact, written
 from lessor.when.moments import Moment, parse_moment
 from lessor.when.spans import Span, parse_span
+from lessor.when.vague import ask_back
 
 LONGEST_TEXT = 100
 MOST_WORDS = 8
@@ -124,6 +125,7 @@ def _understood(text: str, now: datetime, zone: str, base: datetime) -> End:
         return _span_end(span, Clock(base, known or UTC), zone, known=bool(known))
     moment = parse_moment(body, Clock(now, known or UTC))
     if moment is None:
+        ask_back(body, Clock(now, known or UTC))
         raise Doubt("is not understood", code="end-unknown")
     if word in FOR_SPANS:
         raise Doubt(f"has a point in time after '{word}'", body)

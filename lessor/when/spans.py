@@ -33,6 +33,7 @@ _WORDS = "|".join(sorted(NUMBERS, key=len, reverse=True))
 _UNITS = "|".join(sorted(UNIT, key=len, reverse=True))
 PART = re.compile(rf"(?:(\d{{1,9}}(?:\.\d{{1,4}})?)\s?|({_WORDS})\s)({_UNITS})(?![a-z])")
 JOINT = re.compile(r"\s?(?:,\s?|\band\s)?")
+HALF_HOUR = re.compile(r"^half\s(?:an\s)?hour$")
 SIGNED = re.compile(r"(?:-|−|–|minus\s)\s?(?=\d)")
 
 
@@ -60,6 +61,7 @@ class Span:
 
 def parse_span(text: str) -> Span | None:
     """The length that `text` (lower case, single spaces) says; `None` if it is none. Raises `Doubt`."""
+    text = HALF_HOUR.sub("30 min", text)
     signed = SIGNED.match(text)
     span = _sum(text[signed.end() :] if signed else text)
     if span is None:

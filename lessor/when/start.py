@@ -18,6 +18,7 @@ from lessor.when.end import Doubt, End, UnclearEndError, written
 from lessor.when.moments import parse_moment
 from lessor.when.parsing import EXPLICIT, LONGEST_TEXT, MARKS, parse_end, refused, spoken_there
 from lessor.when.spans import parse_span
+from lessor.when.vague import ask_back
 
 PREFIX = re.compile(r"(?:(?:from|start(?:s|ing)?|begin(?:s|ning)?)\b:?\s?)?(?:(in|on|at|from)\s)?")
 RELATIVE = re.compile(r"\b(today|tomorrow)\b", re.IGNORECASE)
@@ -125,6 +126,7 @@ def _understood(text: str, now: datetime, zone: str) -> Start:
         return Start(reading.at, zone if known else "UTC", reading.second, reading.skipped)
     moment = parse_moment(body, clock)
     if moment is None:
+        ask_back(body, clock)
         raise Doubt("is not understood", code="end-unknown")
     if not known and not EXPLICIT.search(body):
         raise Doubt(f"needs a time zone, and '{zone[:40]}' is none", f"{body} utc")
