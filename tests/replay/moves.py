@@ -13,6 +13,7 @@ from temporalio.client import WorkflowHandle
 
 from lessor.contracts import Verb
 from lessor.domain.lease import State
+from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason
 from tests.world import REQUESTER, Handle, World
 
@@ -38,6 +39,15 @@ async def finished(handle: Handle, state: str) -> Runs:
     outcome = await handle.result()
     assert outcome.state == state, outcome
     return [handle]
+
+
+async def used_and_released(world: World, handle: Handle, by: Person = REQUESTER) -> Runs:
+    """Once it is active it is given back twice: what is stopped by the first need not wait to be deleted."""
+    await world.until(handle, State.ACTIVE)
+    await do(world, handle, Verb.RELEASE, by)
+    await world.until(handle, State.STOPPED)
+    await do(world, handle, Verb.RELEASE, by)
+    return await finished(handle, "closed")
 
 
 def run(world: World, workflow_id: str, run_id: str | None = None) -> WorkflowHandle[Any, Any]:

@@ -13,7 +13,7 @@ from lessor.domain.lease import State
 from lessor.domain.resource import Condition
 from lessor.domain.terms import Terms
 from lessor.ports import PermanentError, RetryableError
-from tests.replay import requests
+from tests.replay import deciding, lasting, owning, requests
 from tests.replay.moves import HOUR, MINUTE, Runs, Story, asked, do, finished, held, run
 from tests.world import ADMIN, MANAGER, REQUESTER, World, tiny_terms
 
@@ -198,6 +198,26 @@ SKIPPING: tuple[Story, ...] = (
     terminated,
     left_over,
     sweep_in_trouble,
+    deciding.escalated,
+    deciding.approvers_left,
+    deciding.nobody_can_decide,
+    deciding.countered,
+    deciding.talked_over,
+    deciding.facts_changed,
+    deciding.another_taken,
+    deciding.limit_near,
+    lasting.granted,
+    lasting.wished_in_vain,
+    lasting.shortened,
+    lasting.reserved,
+    lasting.rested,
+    lasting.ended_at_night,
+    owning.handed_over,
+    owning.offered_in_vain,
+    owning.shared,
+    owning.left_and_taken,
+    owning.left_and_ended,
+    owning.looks_wrong,
 )
 """Played where time is skipped."""
 

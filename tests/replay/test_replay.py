@@ -26,14 +26,14 @@ from temporalio.worker import (
 
 import lessor.domain
 from lessor import contracts
-from lessor.contracts import Notice, NotifyInput, PlaceReport, SweepPlace, Verb
+from lessor.contracts import Notice, NotifyInput, PeopleReport, PlaceReport, SweepPlace, Verb
 from lessor.converter import data_converter
 from lessor.domain import life
 from lessor.domain.lease import OPEN, Change, Event, State
 from tests.replay.histories import Stored, stored, version
 from tests.temporal import time_skipping
 from tests.world import idle_world
-from workflows import calls, sweep_calls
+from workflows import calls, people_calls, sweep_calls
 from workflows.book import Book
 from workflows.life import Life
 from workflows.worker import WORKFLOWS, Activities, workflow_runner
@@ -93,12 +93,21 @@ def test_B01_every_verb_arrived_as_an_update_or_a_signal() -> None:
     updates = {e.workflow_execution_update_accepted_event_attributes.accepted_request.input.name for e in events}
     signals = {e.workflow_execution_signaled_event_attributes.signal_name for e in events}
     assert updates - {""} == {verb.value for verb in Verb}
-    assert signals - {""} == {contracts.SIGNAL_ACT, contracts.SIGNAL_OBSERVED}
+    assert signals - {""} == {
+        contracts.SIGNAL_ACT,
+        contracts.SIGNAL_OBSERVED,
+        contracts.SIGNAL_RESTAFF,
+        contracts.SIGNAL_OWNER_LEFT,
+    }
 
 
-def test_B01_both_workflows_and_a_later_run_are_stored() -> None:
+def test_B01_every_workflow_and_a_later_run_are_stored() -> None:
     started = [one.load().events[0].workflow_execution_started_event_attributes for one in stored()]
-    assert {start.workflow_type.name for start in started} == {contracts.LEASE_WORKFLOW, contracts.SWEEP_WORKFLOW}
+    assert {start.workflow_type.name for start in started} == {
+        contracts.LEASE_WORKFLOW,
+        contracts.SWEEP_WORKFLOW,
+        contracts.PEOPLE_WORKFLOW,
+    }
     assert any(start.continued_execution_run_id for start in started)
 
 
@@ -139,11 +148,11 @@ class Commands(Interceptor):
 
         class Outbound(WorkflowOutboundInterceptor):
             def start_activity(self, input: StartActivityInput) -> workflow.ActivityHandle[Any]:
-                given.extend((input.activity, argument) for argument in input.args)
+                given.extend((input.activity, argument) for argument in input.args or (None,))
                 return super().start_activity(input)
 
             def start_local_activity(self, input: StartLocalActivityInput) -> workflow.ActivityHandle[Any]:
-                given.extend((input.activity, argument) for argument in input.args)
+                given.extend((input.activity, argument) for argument in input.args or (None,))
                 return super().start_local_activity(input)
 
         class Inbound(WorkflowInboundInterceptor):
@@ -181,8 +190,8 @@ def _change_life(change: str, monkeypatch: pytest.MonkeyPatch, *, gated: bool = 
 
 
 def _draw_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before every phase of a lease, and before a sweep reads its first place."""
-    phase, read_place = Life._phase, sweep_calls.read_place
+    """Before every phase of a lease, before a sweep reads its first place, and before one looks at people."""
+    phase, read_place, sweep_people = Life._phase, sweep_calls.read_place, people_calls.sweep_people
 
     async def drawn_phase(self: Life) -> None:
         workflow.random().random()
@@ -193,8 +202,13 @@ def _draw_first(monkeypatch: pytest.MonkeyPatch) -> None:
         workflow.random().random()
         return await read_place(wanted)
 
+    async def drawn_look_at_people() -> PeopleReport:
+        workflow.random().random()
+        return await sweep_people()
+
     monkeypatch.setattr(Life, "_phase", drawn_phase)
     monkeypatch.setattr(sweep_calls, "read_place", drawn_reading)
+    monkeypatch.setattr(people_calls, "sweep_people", drawn_look_at_people)
 
 
 def _watched(monkeypatch: pytest.MonkeyPatch) -> tuple[set[State], set[State], set[str]]:

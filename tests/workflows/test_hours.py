@@ -21,6 +21,10 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 @pytest.fixture
 async def scheduled(world: World) -> World:
+    return await by_day(world)
+
+
+async def by_day(world: World) -> World:
     """Hours from 08:00 to 19:00 in a zone where it is between 09:00 and 10:00 now."""
     east = (9 - (await world.env.get_current_time()).hour + 11) % 24 - 11
     world.schedules["days"] = Schedule(Week(WEEK, 8 * 60, 19 * 60), f"Etc/GMT{-east:+}")
