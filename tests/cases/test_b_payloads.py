@@ -18,6 +18,7 @@ from lessor.contracts import Answer, LeaseInput, Observed, Verb
 from lessor.converter import data_converter
 from lessor.domain.errors import Invalid, Refused
 from lessor.domain.lease import Lease, State
+from lessor.domain.pending import Changes
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision
 from lessor.domain.quote import Quote
@@ -98,13 +99,18 @@ def test_B18_an_instant_is_equal_to_itself_after_a_payload(value: Any) -> None:
 
 async def test_B18_a_time_without_zone_is_refused_at_the_border(leases: World) -> None:
     naive = datetime(2026, 11, 1, 5, 30)  # noqa: DTZ001 - what must be refused
-    with pytest.raises((Invalid, Refused), match="zone"):
-        validate(a_request(until=naive), some_limits(), INSTANT)
+    for name in ("until", "start"):
+        with pytest.raises((Invalid, Refused), match="zone"):
+            validate(a_request(**{name: naive}), some_limits(), INSTANT)
     handle = await leases.active()
     before = await leases.lease(handle)
-    with pytest.raises(WorkflowUpdateFailedError) as caught:
-        await leases.act(handle, Verb.EXTEND, REQUESTER, until=naive)
-    assert "the new end has no time zone" in str(caught.value.cause)
+    for verb in (Verb.EXTEND, Verb.SHORTEN, Verb.EXEMPT, Verb.RESTORE):
+        with pytest.raises(WorkflowUpdateFailedError) as caught:
+            await leases.act(handle, verb, REQUESTER, until=naive, reason="why")
+        assert "no time zone" in str(caught.value.cause)
+    with pytest.raises(WorkflowUpdateFailedError) as proposed:
+        await leases.act(handle, Verb.COUNTER, MANAGER, changes=Changes(until=naive))
+    assert "the new end has no time zone" in str(proposed.value.cause)
     assert (await leases.lease(handle)).ends_at == before.ends_at
 
 
