@@ -190,3 +190,20 @@ async def test_a_lease_without_hours_does_no_more_than_before(scheduled: World) 
     assert (await handle.result()).state == "closed"
     started = [e for e in await scheduled.history(handle) if e.HasField("timer_started_event_attributes")]
     assert len(started) == 7
+
+
+async def test_warnings_come_before_the_owners_night(world: World) -> None:
+    """It is night for the owner at this time of day; the warnings of the last two hours come all the same."""
+    hour = (await world.env.get_current_time()).hour
+    closes = hour - 1 if hour > 12 else hour + 11
+    world.waking = Week(WEEK, (closes - 8) * 60, closes * 60)
+    handle = await world.active(duration=10 * DAY)
+    lease = await world.lease(handle)
+    await world.sleep(lease.ends_at - await world.env.get_current_time() + MINUTE)
+    stopped = await world.until(handle, State.STOPPED)
+    assert [warning.before for warning in stopped.warned] == [7 * DAY, 48 * HOUR, 2 * HOUR, 30 * MINUTE]
+    for warning in stopped.warned[:2]:
+        assert (warning.at.hour, warning.at.minute) == (closes - 1, 59)
+        assert warning.at <= lease.ends_at - warning.before
+    for warning in stopped.warned[2:]:
+        assert timedelta() <= warning.at - (lease.ends_at - warning.before) < MINUTE
