@@ -75,6 +75,7 @@ schedules = st.sampled_from(
     [None, None, MORNINGS, Hours("Etc/GMT-10", ((ASKED - DAY, 600),), days=(0, 2, 4), opens=22 * 60, closes=1_440)]
 )
 """None most of the time, since what is suspended has fewer adventures of other kinds."""
+nights = st.sampled_from([None, Hours("UTC", ((ASKED - DAY, 0),), opens=7 * 60, closes=22 * 60)])
 starts = st.sampled_from([None, None, None, HOUR, 3 * DAY])
 TIMED = {
     State.AWAITING_APPROVAL,

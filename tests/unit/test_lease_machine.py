@@ -44,6 +44,7 @@ from tests.unit.machine_world import (
     TIMED,
     World,
     lengths,
+    nights,
     schedules,
     starts,
     steps_of_time,
@@ -64,6 +65,7 @@ class LeaseMachine(Timed):
         start=st.sampled_from(STARTS),
         schedule=schedules,
         ahead=starts,
+        awake=nights,
     )
     def submit(
         self,
@@ -76,6 +78,7 @@ class LeaseMachine(Timed):
         start: State,
         schedule: Hours | None,
         ahead: timedelta | None,
+        awake: Hours | None,
     ) -> None:
         self.now = ASKED
         begins = ASKED + ahead if ahead else None
@@ -84,7 +87,7 @@ class LeaseMachine(Timed):
         self.quote = a_quote(HOURLY if known else None)
         self.steps = (a_step(quorum=quorum), a_step("budget", "group:finance", stage=quorum - 1))
         asked = transitions.submit("gpu-7k3qxa2m", request, self.now, terms).lease
-        self.lease = suspension.given(asked, schedule, None)
+        self.lease = suspension.given(asked, schedule, awake)
         self.world = World()
         self.tried = False
         self.clean = 0

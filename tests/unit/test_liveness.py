@@ -26,7 +26,7 @@ from tests.builders import (
     a_step,
     an_instance,
 )
-from tests.unit.machine_world import HOUR, MINUTE, World, lengths, schedules, starts, terms
+from tests.unit.machine_world import HOUR, MINUTE, World, lengths, nights, schedules, starts, terms
 
 
 class Luck:
@@ -129,7 +129,7 @@ def _looked(lease: Lease, failed: bool, world: World, now: datetime) -> Change:
 eager = st.lists(st.integers(0, 1), max_size=20)
 
 
-@given(terms, lengths, st.booleans(), st.lists(st.integers(0, 1), max_size=60), schedules, starts, eager)
+@given(terms, lengths, st.booleans(), st.lists(st.integers(0, 1), max_size=60), schedules, nights, starts, eager)
 @settings(deadline=None)
 def test_a_lease_that_follows_its_deadlines_always_ends(
     terms: Terms,
@@ -137,13 +137,14 @@ def test_a_lease_that_follows_its_deadlines_always_ends(
     by_instant: bool,
     faults: list[int],
     schedule: Hours | None,
+    awake: Hours | None,
     start: timedelta | None,
     wishes: list[int],
 ) -> None:
     begins = ASKED + start if start else None
     wish = {"until": (begins or ASKED) + length} if by_instant else {"duration": length}
     lease = transitions.submit("gpu-7k3qxa2m", a_request(**wish, start=begins), ASKED, terms).lease
-    lease = suspension.given(lease, schedule, None)
+    lease = suspension.given(lease, schedule, awake)
     luck, world, now, steps, eagerness = Luck(faults), World(), ASKED, 0, Luck(wishes)
     while not lease.final:
         lease, later = lead(lease, luck, world, now)
