@@ -1,7 +1,7 @@
 """Where histories are stored, and in which form: small, readable in a diff, and free of whoever recorded them.
 
-`histories/<version>/<story>.json` holds the workflow's id and the events of one run, as `temporal workflow show` prints
-them.
+`histories/<version>/<story>.json` holds the workflow's id and the events of one run, one a line, with the fields that
+`temporal workflow show` prints.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def version() -> str:
 
 def write(history: WorkflowHistory, path: Path) -> None:
     """Store one history without a trace of the machine that it was recorded on."""
-    found = {"workflowId": history.workflow_id, "events": _without(history.to_json_dict()["events"])}
-    text = json.dumps(found, indent=1, sort_keys=True) + "\n"
+    events = ",\n".join(json.dumps(event, sort_keys=True) for event in _without(history.to_json_dict()["events"]))
+    text = f'{{"workflowId": {json.dumps(history.workflow_id)}, "events": [\n{events}\n]}}\n'
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_counted(_IDENTITY.sub(RECORDER, text)), encoding="utf-8")
 
