@@ -22,6 +22,8 @@ from lessor.intake.wording import (
     OPTIONS,
     POINTS,
     START_WORDS,
+    TIME_NAMES,
+    TIME_WORDS,
     WORKLOADS,
     near_option,
     squeezed,
@@ -66,6 +68,7 @@ class _Reader:
     words: tuple[Token, ...]
     found: Gathering
     looks: int = LOOKS
+    quoted: int = 0
 
     def read(self) -> None:
         position = 1 if self.words and squeezed(self.words[0].text) == "request" and not self.words[0].quoted else 0
@@ -87,6 +90,7 @@ class _Reader:
         token = self.words[position]
         if token.quoted and not token.key:
             self.found.words.append(token.text)
+            self.quoted += 1
             return 1
         for take in self._takes:
             taken = take(position)
@@ -187,7 +191,25 @@ class _Reader:
             if text and self._means_start(text, position + count) and self._spoken_start([text]):
                 self.found.begin(text.rstrip(",;"))
                 return count
-        return 0
+        return self._take_said_start(position)
+
+    def _take_said_start(self, position: int) -> int:
+        """`starting monday`, `starting next week`: as a purpose it would begin at once; what is no instant is asked."""
+        if self._free_text and self.words[position].text.casefold() == "from":
+            return 0
+        rest = [self._plain(position + ahead, 1).casefold().rstrip(",;") for ahead in range(1, LONGEST_END)]
+        lead = 1 if rest[0] in ("in", "on", "at") else 0
+        past = rest.index("ago") + 1 if "ago" in rest and rest[lead][:1].isdigit() else 0
+        count = past or next((at for at in range(lead, len(rest)) if rest[at] not in TIME_WORDS), len(rest))
+        if not past and not TIME_NAMES.intersection(rest[:count]):
+            return 0
+        self.found.begin(self._plain(position + 1, count).rstrip(",;"))
+        return count + 1
+
+    @property
+    def _free_text(self) -> bool:
+        """Whether words without quotes were found that mean nothing else, and so belong to the purpose."""
+        return len(self.found.words) > self.quoted
 
     def _means_start(self, text: str, following: int) -> bool:
         """In a free text, `from` with a weekday alone, or with a number that is no time, is no start.
@@ -195,6 +217,8 @@ class _Reader:
         What comes last may be the length of the lease, or a number of GPUs.
         """
         said = text.casefold().partition(" ")[2]
+        if self._plain(following, 1).casefold().rstrip(",;") == "ago":
+            return False
         if said.isdigit() or (text[:4].casefold() == "from" and said[:1].isdigit() and not CLOCKED.search(said)):
             return False
         if LENGTH.search(said) and not said.startswith("in ") and not parse_span(said):
@@ -202,7 +226,7 @@ class _Reader:
         counted = said.rpartition(" ")[2].isdigit() and any(
             self._need(self._plain(following - 1, count)) for count in range(2, LONGEST)
         )
-        return not counted and (any(letter.isdigit() for letter in text) or not self.found.words)
+        return not counted and (any(letter.isdigit() for letter in text) or not self._free_text)
 
     def _take_end(self, position: int) -> int:
         """`8h`, `friday 18:00`, `until the end of june`: the longest words that make an end."""
@@ -221,7 +245,7 @@ class _Reader:
         """In a free text, a weekday or `a day` without a number or a word such as `until` is no end."""
         if self.found.end_text:
             return text[:1].isdigit() or word in POINTS
-        return any(letter.isdigit() for letter in text) or word in CONNECTORS or not self.found.words
+        return any(letter.isdigit() for letter in text) or word in CONNECTORS or not self._free_text
 
     def _take_joined(self, position: int) -> int:
         """`in research-us`, `for team research`, `as notebook`: a connector and what it connects."""

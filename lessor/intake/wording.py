@@ -71,6 +71,14 @@ END_STARTERS = frozenset(
 )
 """With these, or with a digit, an end may begin."""
 START_WORDS = frozenset({"from", "start", "starts", "starting", "begin", "begins", "beginning"})
+TIME_NAMES = frozenset(
+    {"today", "tomorrow", "yesterday", "tonight", "noon", "midnight", "eod", "eow", "eom", "eoy"}
+    | {"week", "weekend", "month", "quarter", "year", "morning", "afternoon", "evening", "night"}
+    | set(WEEKDAY)
+    | set(MONTH)
+)
+"""After a word such as `starting`, any of these speaks of a time."""
+TIME_WORDS = TIME_NAMES | {"this", "next", "coming", "last", "the", "end", "of", "day", "after"}
 END_CONNECTORS = frozenset({"for", "until", "till", "til", "through", "in", "on", "at"})
 CONNECTORS = frozenset({"for", "until", "till", "til", "through", "in", "on", "at", "as", "with", "using", "and", ","})
 

@@ -14,7 +14,7 @@ WEEKDAY = {name: number for number, name in enumerate(WEEKDAYS)}
 WEEKDAY |= {name[:3]: number for name, number in WEEKDAY.items()} | {"tues": 1, "thur": 3, "thurs": 3}
 _MONTHS = "|".join(sorted(MONTH, key=len, reverse=True))
 _WEEKDAYS = "|".join(sorted(WEEKDAY, key=len, reverse=True))
-TODAY = re.compile(r"(today|tomorrow|day after tomorrow)\b")
+TODAY = re.compile(r"(today|tomorrow|(?:the\s)?day after tomorrow)\b")
 ISO = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?=t\d|\D|$)")
 DAY_MONTH = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th|\.)?\s(?:of\s)?({_MONTHS})\b\.?(?:,?\s(\d{{4}})\b(?!:))?")
 MONTH_DAY = re.compile(rf"({_MONTHS})\b\.?\s(\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?\s(\d{{4}})\b(?!:))?")

@@ -201,3 +201,42 @@ def test_every_text_is_taken_or_refused_and_every_proposal_is_taken(text: str, n
     for start in starts:
         assert now < start.at <= now + LIMITS.max_ahead
         assert start.at.tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("starting yesterday for 3d", "'yesterday' is not understood"),
+        ("starting 3 days ago for 1d", "'3 days ago' is not understood"),
+        ("starting next week for 3d", "next week' may mean several days"),
+        ("starting next friday for 2d", "next friday' may mean two days"),
+        ("beginning monday morning, 3d", "monday morning' is no time of day"),
+        ("starting at noon for 8h", "at noon' is in the past"),
+        ("from tonight for 3d", "tonight' is no time of day"),
+    ],
+)
+def test_a_start_that_is_no_instant_is_asked_and_never_hidden_in_the_purpose(text: str, words: str) -> None:
+    draft = read(text)
+    assert [problem.field for problem in draft.problems] == ["start"]
+    assert words in draft.problems[0].message
+    assert draft.purpose == "fine-tune the ranking model"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("starting friday for 2d", "Fri 2026-06-05 00:00"),
+        ("from monday for 2d", "Mon 2026-06-08 00:00"),
+        ("for 2d begin tomorrow", "Thu 2026-06-04 00:00"),
+        ("starting the day after tomorrow for 2d", "Fri 2026-06-05 00:00"),
+    ],
+)
+def test_a_start_is_read_behind_a_purpose_in_quotes(text: str, expected: str) -> None:
+    request = read(text).request("U0REQUESTER", "slack:1")
+    assert (shown(request.start), request.purpose) == (expected, "fine-tune the ranking model")
+
+
+def test_a_purpose_may_speak_of_starting_something() -> None:
+    draft = read("8h starting a new experiment")
+    assert (draft.start, draft.problems) == (None, ())
+    assert draft.purpose == "fine-tune the ranking model starting a new experiment"
