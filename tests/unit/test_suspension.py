@@ -162,6 +162,12 @@ def test_the_end_comes_while_it_is_suspended_and_is_warned_of_before() -> None:
     assert (stopped.state, stopped.stopped_at) == (State.STOPPED, ENDS + MINUTE)
 
 
+def test_what_is_past_its_end_is_not_started_again_only_to_be_stopped() -> None:
+    """Nobody could be warned all night."""
+    lease = life.warning_undelivered(a_lease(State.SUSPENDED), "slack is down", OPENS + MINUTE, OPENS).lease
+    assert next_deadline(lease, OPENS) == Deadline(Due.WARN, OPENS + MINUTE, 5 * MINUTE)
+
+
 def test_a_stop_that_fails_is_tried_again_until_the_hours_begin() -> None:
     going = suspension.suspend(announced(scheduled()), CLOSES).lease
     failed = suspension.suspend_failed(going, "denied", CLOSES + MINUTE)
