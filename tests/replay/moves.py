@@ -54,8 +54,22 @@ def run(world: World, workflow_id: str, run_id: str | None = None) -> WorkflowHa
     return world.env.client.get_workflow_handle(workflow_id, run_id=run_id)
 
 
+async def every_run(world: World, workflow_id: str, run_id: str) -> Runs:
+    """The run and those that it was continued as, of which there has to be one."""
+    runs = [run(world, workflow_id, run_id)]
+    while following := await _continued_as(runs[-1]):
+        runs.append(run(world, workflow_id, following))
+    assert len(runs) > 1, "it was never continued as new"
+    return runs
+
+
 def approved_at_once() -> Decision:
     return Decision(Outcome.APPROVE, (Reason("small", "costs little"),), policy_version="v1")
+
+
+async def _continued_as(one: WorkflowHandle[Any, Any]) -> str:
+    last = (await one.fetch_history()).events[-1]
+    return last.workflow_execution_continued_as_new_event_attributes.new_execution_run_id
 
 
 class Gate:

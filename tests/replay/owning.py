@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from lessor.contracts import Verb
@@ -9,9 +10,10 @@ from lessor.domain.lease import State
 from lessor.domain.people import Person
 from lessor.domain.terms import Terms
 from lessor.ports import PermanentError
-from tests.replay.moves import HOUR, Runs, do, finished, run, used_and_released
+from tests.replay.moves import HOUR, Runs, do, every_run, finished, run, used_and_released
+from tests.workflows.test_extending import asked as asked_for_longer
 from tests.workflows.test_owning import MEMBER, OTHER, gone, populated
-from tests.world import MANAGER, REQUESTER, Handle, World
+from tests.world import MANAGER, REQUESTER, SECOND, Handle, World, tiny_terms
 
 DAY = timedelta(days=1)
 
@@ -83,6 +85,24 @@ async def looks_wrong(world: World) -> Runs:
     report = await world.sweep_people()
     assert (report.left, len(world.notifier.paged)) == ((), 1)
     return [run(world, "people-1")]
+
+
+async def carried_over(world: World) -> Runs:
+    """A later end and an offer wait for their answers while the run is renewed; both are given to the next run."""
+    world.terms = replace(tiny_terms(), grace=timedelta(milliseconds=50))
+    handle = await asked_for_longer(populated(world))
+    await do(world, handle, Verb.TRANSFER, to=OTHER.id)
+    first = await run(world, handle.id).describe()
+    for _ in range(10):
+        if (await run(world, handle.id).describe()).run_id != first.run_id:
+            break
+        await do(world, handle, Verb.KEEP)
+    await do(world, handle, Verb.TAKE, OTHER)
+    await do(world, handle, Verb.GRANT, SECOND)
+    await world.eventually(lambda: handle.id in world.cloud.owned, "the new owner on the machine")
+    await do(world, handle, Verb.RELEASE, OTHER)
+    await finished(handle, "closed")
+    return await every_run(world, handle.id, first.run_id)
 
 
 async def _left(world: World) -> Handle:
