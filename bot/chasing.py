@@ -72,7 +72,9 @@ class Chasing:
     async def countered(self, lease: Lease, now: datetime) -> Delivery:
         """Redraw the cards with the other terms, and ask the requester whether they take them."""
         await self._cards.ask(lease, now)
-        occasion = f"{Notice.COUNTERED.value}-{stamp(lease.counter.at if lease.counter else None)}"
+        if lease.counter is None:
+            return Delivery(True, "slack:dm", "the proposal was answered before it could be told")
+        occasion = f"{Notice.COUNTERED.value}-{stamp(lease.counter.at)}"
         return await self._reach.first(lease, occasion, lambda r: self.terms(lease, now, r), now)
 
     async def question(self, lease: Lease, now: datetime) -> Delivery:
