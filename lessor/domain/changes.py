@@ -30,6 +30,7 @@ def propose(lease: Lease, person: Person, changes: Changes, reason: str, now: da
         )
     wanted = changed_request(lease, changes, now)
     _require_less(lease, wanted, now)
+    changes = _different(lease.request, changes, lease.gpus)
     counter = Counter(person.id, changes, now, tuple(sorted(person.all_ids)), reason.strip())
     event = Event("countered", now, person.id, {"changes": describe(changes), "reason": counter.reason})
     return changed(lease, event, counter=counter)
@@ -139,6 +140,18 @@ def _requested_again(lease: Lease, wanted: Request, event: Event) -> Change:
         capacity=capacity,
         problem="",
         **undecided,
+    )
+
+
+def _different(request: Request, changes: Changes, gpus: int) -> Changes:
+    """`changes` without what was asked for anyway, which would be read as a change."""
+    return replace(
+        changes,
+        count=None if changes.count == gpus else changes.count,
+        duration=None if changes.duration == request.duration else changes.duration,
+        until=None if changes.until == request.until else changes.until,
+        instance_type="" if changes.instance_type == request.need.instance_type else changes.instance_type,
+        market=None if changes.market is request.market else changes.market,
     )
 
 

@@ -134,7 +134,7 @@ def share(lease: Lease, to: Person | None, by: str, now: datetime) -> Change:
         )
     holds = one.id in lease.holder_ids if to is None else to.is_same(lease.holder_ids)
     if holds:
-        raise Refused("already-shared", f"{lease.id} is shared with {one.id} already; nothing was changed")
+        raise Refused("already-shared", _why_held(lease, to))
     if len(lease.co_owners) >= MOST_CO_OWNERS:
         raise Refused(
             "too-many", f"{lease.id} has {MOST_CO_OWNERS} co-owners, the most there may be; share it with the team"
@@ -172,10 +172,26 @@ def offered(lease: Lease, person: Person, now: datetime) -> Transfer:
     if not person.active:
         raise Refused("inactive", "this account is deactivated and cannot own a lease")
     if person.refs.isdisjoint(found.to):
-        raise Refused("not-offered", f"{lease.id} is offered to {', '.join(found.to)}; nothing was changed")
+        raise Refused("not-offered", f"{lease.id} is offered to {_whom(found)}, not to you; nothing was changed")
     if found.by != LESSOR and found.expires is not None and found.expires <= now:
         raise Refused("offer-expired", f"the offer ended at {minute(found.expires)}; ask its owner to offer it again")
     return found
+
+
+def _whom(found: Transfer) -> str:
+    """Whom it is offered to, in words without the ids of people."""
+    teams = [ref.partition(":")[2] for ref in found.to if ref.startswith("team:")]
+    return f"everybody of team {teams[0]}" if teams else "somebody else"
+
+
+def _why_held(lease: Lease, to: Person | None) -> str:
+    """Why sharing with `to`, who may do everything with it already, changes nothing."""
+    if to is None:
+        return f"{lease.id} is shared with team {lease.request.team} already; nothing was changed"
+    name = to.name or to.id
+    if to.is_same(frozenset((lease.owner, *lease.owner_ids))):
+        return f"{lease.id} belongs to {name}, who needs no share; nothing was changed"
+    return f"{lease.id} is shared with {name} already; nothing was changed"
 
 
 def void_votes(wish: Wish | None, mine: frozenset[str]) -> Wish | None:

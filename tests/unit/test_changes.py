@@ -63,6 +63,14 @@ def test_proposed_changes_wait_for_the_requester_and_decide_nothing() -> None:
     assert event.data == {"changes": "4 GPUs, for 2 h", "reason": "too many"}
 
 
+def test_what_is_as_it_was_asked_for_is_no_part_of_a_proposal() -> None:
+    wanted = Changes(count=8, duration=2 * HOUR, market=Market.ON_DEMAND)
+    change = changes.propose(waiting(), MANAGER, wanted, "", APPROVED)
+    assert change.lease.counter is not None
+    assert change.lease.counter.changes == Changes(duration=2 * HOUR)
+    assert change.events[0].data["changes"] == "for 2 h"
+
+
 @pytest.mark.parametrize(
     ("person", "code"),
     [

@@ -219,6 +219,32 @@ def test_sharing_gives_the_owners_rights_to_a_person_under_every_id() -> None:
         require_steward(back, friend)
 
 
+def test_a_share_that_changes_nothing_says_why_by_name() -> None:
+    friend = a_person("U0FRIEND", name="friend")
+    shared = ownership.share(a_lease(), friend, REQUESTER.id, NOW).lease
+    shared = ownership.share(shared, None, REQUESTER.id, NOW).lease
+    told = f"{shared.id} is shared with %s already; nothing was changed"
+    owns = f"{shared.id} belongs to requester, who needs no share; nothing was changed"
+    for to, expected in (
+        (friend, told % "friend"),
+        (None, told % "team ml"),
+        (replace(REQUESTER, name="requester"), owns),
+    ):
+        with pytest.raises(Refused) as refusal:
+            ownership.share(shared, to, REQUESTER.id, NOW)
+        assert (refusal.value.code, str(refusal.value)) == ("already-shared", expected)
+
+
+def test_who_cannot_take_what_is_offered_is_told_without_anybodys_id() -> None:
+    lease = offered()
+    assert lease.transfer is not None
+    whole_team = replace(lease, transfer=replace(lease.transfer, to=("team:ml",)))
+    for one, whom in ((lease, "somebody else"), (whole_team, "everybody of team ml")):
+        with pytest.raises(Refused) as refusal:
+            ownership.take(one, STRANGER, None, NOW)
+        assert str(refusal.value) == f"{one.id} is offered to {whom}, not to you; nothing was changed"
+
+
 def test_what_cannot_be_shared() -> None:
     lease = a_lease()
     assert code(lambda: ownership.share(lease, LEFT, REQUESTER.id, NOW)) == "inactive-receiver"
