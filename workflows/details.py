@@ -25,8 +25,10 @@ def details(lease: Lease, now: datetime) -> str:
 def _asked(lease: Lease) -> list[tuple[str, str]]:
     request = lease.request
     end = _time(request.until) or f"{spell(request.length(lease.requested_at))} after it is ready"
+    moved = bool(lease.former_owners)
+    team = "" if moved else f" for team `{_text(request.team, 40)}`"
     return [
-        ("asked by", f"`{lease.owner}` for team `{_text(request.team, 40)}` at {_time(lease.requested_at)}"),
+        ("asked by", f"`{request.requester if moved else lease.owner}`{team} at {_time(lease.requested_at)}"),
         ("what", f"{_text(str(request.need), 80)}, {request.market.value}, {_text(str(request.place), 80)}"),
         ("purpose", f"{request.workload.value}: {_text(request.purpose, 300)}"),
         ("reserved from", _time(request.start)),
@@ -134,7 +136,7 @@ def _holders(lease: Lease) -> list[tuple[str, str]]:
     """Whose it is, where that is not just whoever asked for it."""
     offered = lease.transfer
     return [
-        ("owner", f"`{lease.owner}`" if lease.former_owners else ""),
+        ("owner", f"`{lease.owner}`, team `{_text(lease.request.team, 40)}` pays" if lease.former_owners else ""),
         ("owned before by", ", ".join(f"`{one}`" for one in lease.former_owners)),
         ("shared with", ", ".join(f"`{one.id}`" for one in lease.co_owners)),
         ("offered to", f"{_text(', '.join(offered.to), 200)} until {_time(offered.expires)}" if offered else ""),

@@ -75,3 +75,10 @@ def test_a_later_end_that_waits_and_the_hours_that_hold_are_there() -> None:
     assert shown["working hours"] == "mornings: daily 09:00 to 12:00 UTC"
     assert shown["suspended since"] == "2026-11-27 09:15:00 UTC"
     assert shown["runs on until"] == "2026-11-27 17:15:00 UTC, by `U0REQUESTER`: a demo"
+
+
+def test_after_a_transfer_it_still_says_who_asked_and_who_pays_now() -> None:
+    lease = replace(a_lease(State.ACTIVE), owner="U0OTHER", former_owners=("U0REQUESTER",))
+    shown = rows(replace(lease, request=replace(lease.request, team="vision")))
+    assert shown["asked by"] == "`U0REQUESTER` at 2026-11-27 09:00:00 UTC"
+    assert (shown["owner"], shown["owned before by"]) == ("`U0OTHER`, team `vision` pays", "`U0REQUESTER`")
