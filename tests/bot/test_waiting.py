@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from bot.around import Around, OpenStep
+from bot.facts import facts
 from lessor import approvers
 from lessor.contracts import Notice, Verb
 from lessor.domain import transitions
 from lessor.domain.absence import stands_in
+from lessor.domain.approval import Step
 from lessor.domain.lease import Capacity, Lease, State
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.worktime import Hours
+from lessor.rendering import slack_renderer
 from lessor.sandbox.slack import buttons, visible_text
 from lessor.when import local
 from tests.bot.world import ADMIN, FINANCE, MANAGER, MANAGER_2, REQUESTER, World
+from tests.builders import ASKED, a_lease
 
 LEAD = StepSpec("lead", ("lead:research",))
 MONEY = StepSpec("money", ("group:finance",))
@@ -219,3 +224,13 @@ async def test_a_denial_is_told_as_one_while_what_was_tried_is_looked_for(world:
     told = visible_text(await world.slack.person("requester").wait_for_message("use the pool"))
     assert "*Denied:* your request" in told
     assert "*Denied:* GPU request" in visible_text(await world.slack.person("manager").wait_for_message("GPU request"))
+
+
+def test_whom_it_was_opened_to_is_said_in_words() -> None:
+    further = "person:U0DEPUTY, lead:vision, budget-owner:ml, admins"
+    step = Step("manager", ("lead:ml",), asked_at=ASKED, escalated=further, escalations=1)
+    lease, opened = a_lease(State.AWAITING_APPROVAL, steps=(step,)), Around((OpenStep(step),))
+    told = "<@U0DEPUTY>, the lead of vision, the budget owner of ml, admins"
+    values = facts(lease, ASKED, opened)
+    assert f"also open to {told}." in slack_renderer().parts("card.j2", zone="", **values)["note"]
+    assert f"so it is open to {told} as well." in slack_renderer().parts("escalated.j2", zone="UTC", **values)["body"]
