@@ -44,6 +44,8 @@ class Cards:
 
     async def ask(self, lease: Lease, now: datetime) -> Delivery:
         """Put the request before those who can decide now. One approver who cannot be reached spoils nothing."""
+        if lease.state is State.REQUESTED:
+            return Delivery(True, "slack:channel", "it is judged again; the cards follow")
         if lease.state is not State.AWAITING_APPROVAL:
             return await self.decided(lease, now)
         deciders = await self._around.deciders(lease, lease.steps, now)

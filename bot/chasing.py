@@ -72,7 +72,7 @@ class Chasing:
     async def countered(self, lease: Lease, now: datetime) -> Delivery:
         """Redraw the cards with the other terms, and ask the requester whether they take them."""
         await self._cards.ask(lease, now)
-        if lease.counter is None:
+        if lease.counter is None or lease.state is not State.AWAITING_APPROVAL:
             return Delivery(True, "slack:dm", "the proposal was answered before it could be told")
         occasion = f"{Notice.COUNTERED.value}-{stamp(lease.counter.at)}"
         return await self._reach.first(lease, occasion, lambda r: self.terms(lease, now, r), now)
@@ -82,7 +82,7 @@ class Chasing:
         await self._cards.ask(lease, now)
         told = Delivery(True, "slack:dm", "the question was answered before it could be told")
         for number, one in enumerate(lease.questions, start=1):
-            if one.answer:
+            if one.answer or lease.state is not State.AWAITING_APPROVAL:
                 continue
             occasion = f"{Notice.QUESTION.value}-{number}"
 

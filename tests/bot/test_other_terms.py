@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.proposals import alternatives, find, suggestions
-from lessor.contracts import Verb
+from lessor.contracts import Notice, Verb
 from lessor.domain import life
 from lessor.domain.lease import Change, Event, Lease, State, changed
 from lessor.domain.policy import Decision, Outcome, Reason, Suggestion
@@ -65,6 +65,19 @@ async def test_the_requester_keeps_the_request_and_the_card_says_so(world: World
     card = await manager.wait_for_message("GPU request")
     assert "would approve it with changes" not in visible_text(card)
     assert "Approve" in buttons(card)
+
+
+async def test_nobody_is_told_of_a_decision_while_changes_are_judged(world: World) -> None:
+    lease = await proposed(world, end="4h")
+    world.engine.leases[lease.id] = replace(lease, state=State.REQUESTED)
+    requester = world.slack.person("requester")
+    before = [visible_text(message) for message in await requester.dms()]
+    for notice in (Notice.REQUEST, Notice.REMINDER, Notice.COUNTERED, Notice.QUESTION):
+        world.engine.tell(lease.id, notice)
+    await world.settled()
+    said = [visible_text(message) for message in await requester.dms()]
+    assert len(said) == len(before)
+    assert not [text for text in said if "*Approved:*" in text]
 
 
 @pytest.mark.parametrize(
