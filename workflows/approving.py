@@ -118,7 +118,7 @@ class Approving(Rhythm):
             found = await calls.assess(self.lease)
         except FailureError as error:
             workflow.logger.warning("the price of %s could not be read again: %s", self.lease.id, calls.reason(error))
-            return False
+            return self._book.lease.state is not state
         if self._book.lease.state is not state:
             return True
         change = transitions.requote(self.lease, found.quote, found.decision, found.steps, workflow.now())

@@ -39,6 +39,11 @@ class Book:
         self.pages: deque[PageInput] = deque()
         """What the ledger wants people to be told that is not the matter of this lease alone."""
 
+    @property
+    def unrecorded(self) -> bool:
+        """Whether something was applied that no `flush` has begun to record."""
+        return self._dirty
+
     def on_events(self, listener: Listener) -> None:
         """Call `listener` with the lease and its new events at every change."""
         self._listener = listener
@@ -87,7 +92,7 @@ class Courier:
 
     @property
     def idle(self) -> bool:
-        return not self._queue and not self._busy
+        return not self._queue and not self._busy and not self._book.pages
 
     @property
     def waiting(self) -> tuple[NotifyInput, ...]:

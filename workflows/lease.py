@@ -93,12 +93,18 @@ class LeaseWorkflow(ActUpdates):
             self._book.apply(left)
 
     async def _live(self) -> None:
+        """Until final, or until the next run can take over: whoever acts meanwhile is answered, and life goes on."""
         try:
             await self._book.flush()
-            await self._life.run()
-            await workflow.wait_condition(workflow.all_handlers_finished)
+            while not (self._life.finished and self._at_rest()):
+                await self._life.run()
+                await workflow.wait_condition(lambda: self._at_rest() or not self._life.finished)
         finally:
             self._over = True
+
+    def _at_rest(self) -> bool:
+        """Whether nobody waits for an answer or a message of this run."""
+        return workflow.all_handlers_finished() and self._courier.idle
 
     async def _act(self, act: Act) -> Answer:
         unseen = act.verb is Verb.APPROVE and act.via == FROM_CARDS and self._courier.behind

@@ -18,6 +18,11 @@ with workflow.unsafe.imports_passed_through():
 class Life(Using):
     """Leads a lease from request to closed. `run` returns when the lease is final or the run should be renewed."""
 
+    @property
+    def finished(self) -> bool:
+        """Whether the lease is final, or the run should be renewed now."""
+        return self.lease.final or (not self.cancelled and self._renewal_due())
+
     async def run(self) -> None:
         while not self.lease.final:
             if self.cancelled:

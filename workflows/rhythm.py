@@ -98,7 +98,18 @@ class Rhythm:
         )
         info = workflow.info()
         large = info.is_continue_as_new_suggested() or info.get_current_history_length() > HISTORY_LIMIT
-        return quiet and not self._chores and (large or self.acts >= ACTS_LIMIT)
+        return quiet and not self._open_matters() and (large or self.acts >= ACTS_LIMIT)
+
+    def _open_matters(self) -> bool:
+        """Whether something is known, or under way, that the next run would not know."""
+        heard = self._reported() or self._people_changed()
+        return bool(self._chores) or self._book.unrecorded or heard or self._unwritten()
+
+    def _unwritten(self) -> bool:
+        """Whether the resources of a lease still say another end, or another owner, than holds now."""
+        end = self.lease.state in IN_USE and self.lease.runs_until != self._end_on_resources
+        kept = self.lease.state in (*IN_USE, State.STOPPED) and bool(self.lease.resources)
+        return end or (kept and ownership.holder(self.lease) != self._owner_on_resources)
 
     def _drop_chores(self) -> None:
         for chore in list(self._chores):

@@ -56,9 +56,10 @@ class Using(Approving):
             await self._start_again()
 
     async def _warn(self, due: Deadline) -> None:
-        ends_at = self.lease.runs_until
+        told = self.lease
         delivery = await self._courier.warn(due.before)
-        if self.lease.state not in IN_USE or self.lease.runs_until != ends_at:
+        moved = (self.lease.runs_until, self.lease.end_set_at) != (told.runs_until, told.end_set_at)
+        if self.lease.state not in IN_USE or moved:
             return
         if delivery.delivered:
             self._book.apply(life.warned(self.lease, due.before, delivery.via, workflow.now()))
