@@ -71,7 +71,7 @@ class World:
     decision: Decision = ASK_THE_LEAD
     terms: Terms = field(default_factory=Terms)
     made: int = 0
-    plan: QuotaPlan = QuotaPlan((a_quota("research", 16),), thresholds=())
+    plan: QuotaPlan = field(default_factory=lambda: QuotaPlan((a_quota("research", 16),), thresholds=()))
     directory: FakeDirectory = field(default_factory=lambda: FakeDirectory((REQUESTER, MANAGER, SECOND, ADMIN)))
     acts: int = 0
     sweeps: int = 0
