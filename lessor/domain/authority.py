@@ -4,6 +4,7 @@ administrators, and everybody of its team where it is shared with the team. Not 
 
 from __future__ import annotations
 
+from lessor.domain.approval import Step, Vote
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Lease, minute
 from lessor.domain.people import Person
@@ -86,10 +87,13 @@ def why_asked(lease: Lease, decision: Decision) -> tuple[Reason, ...]:
 
 
 def covers(wanted: StepSpec, lease: Lease, person: Person, *, earlier: bool) -> bool:
-    """Whether a step needs nobody any more: `person` may decide it, or it was decided `earlier` for this lease."""
+    """Whether a step needs nobody any more: `person` may decide it, or it was decided `earlier` for this lease.
+
+    What was decided counts if only those were asked who are `wanted`, without votes of who holds it by now (law 6).
+    """
     decides = not person.is_same(lease.requester_ids) and not person.refs.isdisjoint(wanted.approvers)
-    asked = (step for step in lease.steps if set(wanted.approvers) <= set(step.approvers))
-    approved = earlier and any(len(step.votes) >= wanted.quorum for step in asked)
+    asked = (step for step in lease.steps if _first_asked(step) <= set(wanted.approvers))
+    approved = earlier and any(len(_of_others(step, lease)) >= wanted.quorum for step in asked)
     return (decides and wanted.quorum <= 1) or approved
 
 
@@ -111,6 +115,17 @@ def require_covered(lease: Lease, decision: Decision, person: Person) -> None:
             f"so long a lease needs the approval of {names}, because of {why}; {_kept(lease)}. "
             "Ask one of them to do it, or make a new request",
         )
+
+
+def _first_asked(step: Step) -> set[str]:
+    """Whom the policy asked, without the levels that the step was opened to since."""
+    return set(step.approvers) - set(step.escalated.split(", "))
+
+
+def _of_others(step: Step, lease: Lease) -> tuple[Vote, ...]:
+    """The votes that count, without those of people who hold the lease by now."""
+    mine = {i.casefold() for i in lease.requester_ids}
+    return tuple(v for v in step.counted if mine.isdisjoint(i.casefold() for i in (v.by, *v.ids, v.stood_in)))
 
 
 def _spelled(reasons: tuple[Reason, ...]) -> str:

@@ -44,12 +44,32 @@ def test_a_longer_lease_needs_those_whom_the_policy_would_ask() -> None:
         require_covered(lease, asks, REQUESTER)
     assert refused.value.code == "needs-approval"
     require_covered(lease, asks, FINANCE)
-    approved = Step("finance", ("admins", "group:finance"), votes=(Vote("U0FINANCE", READY),))
+    approved = Step("finance", ("group:finance", "admins"), votes=(Vote("U0ADMIN", READY),), escalated="admins")
     require_covered(replace(lease, steps=(*lease.steps, approved)), asks, REQUESTER)
     require_covered(lease, a_decision(Outcome.APPROVE), REQUESTER)
     with pytest.raises(Refused, match="the lease still ends at 2026-11-27 17:15 UTC") as denied:
         require_covered(lease, a_decision(Outcome.DENY), MANAGER)
     assert denied.value.code == "policy"
+
+
+def test_an_approval_of_somebody_else_does_not_cover_those_who_are_asked() -> None:
+    """Finance or the lead could approve what was asked for first, and the lead did; finance alone decides on more."""
+    either = Step("either", ("lead:ml", "group:finance"), votes=(Vote(MANAGER.id, READY),))
+    asks = a_decision(steps=(StepSpec("finance", ("group:finance",)),))
+    with pytest.raises(Refused, match=re.escape("needs the approval of finance (group:finance)")):
+        require_covered(replace(a_lease(), steps=(either,)), asks, REQUESTER)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_its_holder_approved_before_it_was_theirs_does_not_cover_it(shared: bool) -> None:
+    """Law 6, also by way of a transfer or a share."""
+    asks = a_decision(steps=(StepSpec("lead", ("lead:ml",)),))
+    mine = tuple(sorted(MANAGER.all_ids))
+    approved = Step("lead", ("lead:ml",), votes=(Vote(MANAGER.id, READY, mine),))
+    moved = replace(a_lease(), steps=(approved,), owner=MANAGER.id, owner_ids=mine)
+    lease = replace(a_lease(), steps=(approved,), co_owners=(CoOwner(MANAGER.id, mine),)) if shared else moved
+    with pytest.raises(Refused, match=re.escape("needs the approval of lead (lead:ml)")):
+        require_covered(lease, asks, MANAGER)
 
 
 def test_the_owner_is_never_one_of_those_who_are_asked() -> None:
