@@ -10,8 +10,10 @@ from bot.blocks.text import cut
 from bot.proposals import suggestions
 from lessor.domain import suspension
 from lessor.domain.approval import waiting
+from lessor.domain.commitments import stretches
 from lessor.domain.extension import wish_cost
 from lessor.domain.lease import TERMINATED, Lease, State
+from lessor.domain.money import Money
 from lessor.domain.ownership import LESSOR
 from lessor.domain.pending import Question
 from lessor.domain.request import to_the_minute
@@ -48,6 +50,7 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "offer": offer,
         "price_known": bool(lease.quote and lease.quote.known),
         "total": lease.quote.total(length) if lease.quote else None,
+        "planned": _planned(lease, now),
         "hourly": next((span.hourly for span in reversed(lease.spans)), offer.hourly if offer else None),
         "purpose": quoted(lease.request.purpose, PURPOSE_MOST),
         "reason": quoted(lease.decided_reason or "no reason was given", REASON_MOST),
@@ -98,6 +101,15 @@ def _deadlines(lease: Lease, now: datetime) -> dict[str, datetime | None]:
     further = [step.escalate_at for step in asked if step.escalations < lease.terms.escalations]
     escalate = [at for at in further if at and at > now]
     return {"remind": min(remind, default=None), "escalate": min(escalate, default=None)}
+
+
+def _planned(lease: Lease, now: datetime) -> Money | None:
+    """What of the total falls into its working hours, while people decide; `None` where it would run all the time."""
+    waits = lease.state in (State.REQUESTED, State.AWAITING_APPROVAL)
+    if lease.quote is None or lease.schedule is None or not lease.stoppable or not waits:
+        return None
+    ahead = (one.end - one.start for one in stretches(lease, now) if one.ahead)
+    return lease.quote.total(sum(ahead, timedelta()))
 
 
 def _pending(lease: Lease, now: datetime) -> dict[str, object]:

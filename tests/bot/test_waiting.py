@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from bot.around import Around, OpenStep
 from bot.facts import facts
 from lessor import approvers
@@ -20,7 +22,7 @@ from lessor.rendering import slack_renderer
 from lessor.sandbox.slack import buttons, visible_text
 from lessor.when import local
 from tests.bot.world import ADMIN, FINANCE, MANAGER, MANAGER_2, REQUESTER, World
-from tests.builders import ASKED, a_lease
+from tests.builders import ASKED, MORNINGS, a_lease, a_quote
 
 LEAD = StepSpec("lead", ("lead:research",))
 MONEY = StepSpec("money", ("group:finance",))
@@ -234,3 +236,13 @@ def test_whom_it_was_opened_to_is_said_in_words() -> None:
     values = facts(lease, ASKED, opened)
     assert f"also open to {told}." in slack_renderer().parts("card.j2", zone="", **values)["note"]
     assert f"so it is open to {told} as well." in slack_renderer().parts("escalated.j2", zone="UTC", **values)["body"]
+
+
+@pytest.mark.parametrize("template", ["card.j2", "waits.j2"])
+def test_the_price_of_what_rests_at_night_says_what_its_hours_take_of_it(template: str) -> None:
+    lease = a_lease(State.AWAITING_APPROVAL, quote=a_quote())
+    told, hours = "98.32 USD an hour, about 786.56 USD for 8 h", ", 294.96 USD of it in its working hours"
+    for one, more in ((lease, ""), (replace(lease, schedule=MORNINGS), hours)):
+        text = "\n".join(slack_renderer().parts(template, zone="UTC", **facts(one, ASKED)).values())
+        assert f"{told}{more}" in text
+        assert ("of it in its working hours" in text) is bool(more)
