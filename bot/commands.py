@@ -43,6 +43,7 @@ class Commands:
             "show": browsing.show,
             "extend": lambda ask, rest: moving.command(ask, rest, Verb.EXTEND),
             "shorten": lambda ask, rest: moving.command(ask, rest, Verb.SHORTEN),
+            "restore": lambda ask, rest: moving.command(ask, rest, Verb.RESTORE),
             "exempt": lambda ask, rest: moving.command(ask, rest, Verb.EXEMPT),
             "release": lambda ask, rest: browsing.confirm(ask, rest, Verb.RELEASE),
             "withdraw": lambda ask, rest: browsing.confirm(ask, rest, Verb.WITHDRAW),

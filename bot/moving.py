@@ -39,11 +39,16 @@ _STATES = {
     Verb.RESTORE: (State.STOPPED,),
     Verb.EXEMPT: (State.ACTIVE, State.SUSPENDED),
 }
-_USAGE = {Verb.EXTEND: "extend ID WHEN [reason]", Verb.SHORTEN: "shorten ID WHEN", Verb.EXEMPT: "exempt ID WHEN reason"}
+_USAGE = {
+    Verb.EXTEND: "extend ID WHEN [reason]",
+    Verb.SHORTEN: "shorten ID WHEN",
+    Verb.RESTORE: "restore ID WHEN [reason]",
+    Verb.EXEMPT: "exempt ID WHEN reason",
+}
 
 
 class Moving:
-    """Extend, restore and exempt ask until when by a form; extend, shorten and exempt are commands as well."""
+    """Extend, restore and exempt ask until when by a form; all of them and shorten are commands as well."""
 
     def __init__(self, desk: Desk, modals: Modals, acting: Acting) -> None:
         self._desk = desk

@@ -208,6 +208,22 @@ async def test_restore_during_grace(world: World) -> None:
     assert world.engine.leases[lease.id].state is State.PROVISIONING
 
 
+async def test_restore_during_grace_by_command(world: World) -> None:
+    lease = await world.running(await world.ask())
+    await world.act(lease, Verb.RELEASE, REQUESTER.id)
+    await world.move(lease, life.stopped, world.clock(), world.clock())
+    requester = world.slack.person("requester")
+    await requester.command("/gpu", f"restore {lease.id}")
+    await requester.wait_for_ephemeral("the end is empty")
+    assert world.engine.leases[lease.id].state is State.STOPPED
+    await requester.command("/gpu", f"restore {lease.id} 2h one more run")
+    await requester.wait_for_ephemeral("is being started again")
+    found = world.engine.leases[lease.id]
+    assert found.state is State.PROVISIONING
+    assert found.ends_at is not None
+    assert timedelta(hours=2) - timedelta(minutes=1) < found.ends_at - world.clock() <= timedelta(hours=2)
+
+
 async def test_nothing_is_asked_of_people_whom_the_configuration_does_not_know(world: World) -> None:
     finance = world.slack.person("finance")
     world.directory.people = [p for p in world.directory.people if p.id != "U0FINANCE"]

@@ -103,6 +103,7 @@ DEFAULT: Final[dict[str, Any]] = {
                     "show ID",
                     "extend ID WHEN [reason]",
                     "shorten ID WHEN",
+                    "restore ID WHEN [reason]",
                     "release ID",
                     "transfer ID @PERSON [team:KEY]",
                     "take ID",
