@@ -17,6 +17,8 @@ from playwright.async_api import Browser, Error, Page, async_playwright, expect
 
 DEBIAN_CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE_MS = 15_000
+NOT_INSTALLED = ("Executable doesn't exist", "missing dependencies")
+"""How Playwright says that; whatever else keeps a browser from starting is a failure."""
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -35,6 +37,8 @@ async def launched_browser() -> AsyncIterator[Browser]:
         try:
             browser = await playwright.chromium.launch(executable_path=_debian_chromium(), args=ARGUMENTS)
         except Error as missing:
+            if not any(words in missing.message for words in NOT_INSTALLED):
+                raise
             refuse(f"no browser ({missing.message.splitlines()[0]}): apt-get install chromium, or playwright install")
         try:
             yield browser
