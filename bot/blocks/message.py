@@ -42,9 +42,7 @@ class Message:
         return {"text": cut(self.text, FALLBACK_MOST), "blocks": [block.to_dict() for block in self.blocks]}
 
 
-def compose(
-    parts: Mapping[str, str], buttons: Sequence[ButtonElement] = (), extra: Sequence[Block] = ()
-) -> Message:
+def compose(parts: Mapping[str, str], buttons: Sequence[ButtonElement] = (), extra: Sequence[Block] = ()) -> Message:
     """A message from a template's parts: `title`, any number of `field_...` and `body...`, `note`, in that order.
 
     `extra` blocks stand before the small print.
