@@ -18,6 +18,7 @@ from lessor.metering import metered, reservation_of
 from lessor.ports import Directory, Ledger
 
 HOLDS_NOTHING = FINAL | {State.STOPPED}
+"""States in which a lease has given its quota back."""
 UNCOUNTED = (State.REQUESTED, State.AWAITING_APPROVAL)
 """States in which a lease takes nothing, or just what its approval has reserved a moment ago."""
 

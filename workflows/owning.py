@@ -10,19 +10,17 @@ from workflows import calls, people_calls
 with workflow.unsafe.imports_passed_through():
     from datetime import datetime
 
+    from activities.record import HOLDS_NOTHING
     from lessor.contracts import Act, Verb
     from lessor.domain import offboarding, ownership
     from lessor.domain.authority import require_steward
     from lessor.domain.errors import Refused
-    from lessor.domain.lease import Change, Lease, State, minute
+    from lessor.domain.lease import Change, Lease, minute
     from lessor.domain.ownership import WHOLE_TEAM
     from lessor.domain.pending import Payer
     from lessor.domain.people import Person
     from workflows.acts import told_from
     from workflows.book import Book
-
-HOLDING = frozenset(ownership.MOVABLE) - {State.STOPPED}
-"""States in which a lease that changes hands holds quota."""
 
 VERBS = frozenset({Verb.TRANSFER, Verb.TAKE, Verb.SHARE, Verb.UNSHARE})
 
@@ -79,7 +77,7 @@ async def _take(book: Book, act: Act, person: Person) -> Change:
         await _reserve(effect(lease, act, person, None, payer, workflow.now()).lease)
     except FailureError as error:
         raise Refused("quota", f"{calls.reason(error)} Nothing was moved") from error
-    if book.lease.state not in HOLDING:
+    if book.lease.state in HOLDS_NOTHING:
         await calls.give_back(book.lease)
     try:
         return effect(book.lease, act, person, None, payer, workflow.now())
@@ -89,8 +87,8 @@ async def _take(book: Book, act: Act, person: Person) -> Change:
 
 
 async def _reserve(lease: Lease) -> None:
-    """A stopped lease holds nothing, and takes quota again when it is restored."""
-    if lease.state in HOLDING:
+    """What is stopped or over holds nothing; a stopped lease takes quota again when it is restored."""
+    if lease.state not in HOLDS_NOTHING:
         await calls.reserve(lease)
 
 
