@@ -13,6 +13,7 @@ from lessor.domain.approval import waiting
 from lessor.domain.commitments import stretches
 from lessor.domain.extension import wish_cost
 from lessor.domain.lease import TERMINATED, Lease, State
+from lessor.domain.life import RELEASED
 from lessor.domain.money import Money
 from lessor.domain.ownership import LESSOR
 from lessor.domain.pending import Question
@@ -59,6 +60,7 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "cost": lease.cost(now),
         "hours": lease.hours(now),
         "ending": lease.ending_reason,
+        "released_by": lease.ending_reason.removeprefix(RELEASED) if lease.ending_reason.startswith(RELEASED) else "",
         "problem": lease.problem.rstrip(" ."),
         "terminated": lease.final and lease.ending_reason.startswith(f"{TERMINATED}: "),
         "deletes_at": (lease.stopped_at or now) + lease.terms.grace,

@@ -55,6 +55,9 @@ __all__ = [
 ALTERNATIVES = 5
 """Other offers that somebody is shown who waits for capacity."""
 
+RELEASED = "released by "
+"""With the id of whoever gave it back behind it, why a lease ended before its end date."""
+
 
 def start_provisioning(lease: Lease, now: datetime) -> Change:
     """From here on something may exist: whoever calls this has registered the undo."""
@@ -166,7 +169,7 @@ def release(lease: Lease, by: str, now: datetime) -> Change:
     """The owner (or an administrator) gives the resource back before its end, or does without the rest of its grace."""
     require_state(lease, *IN_USE, State.STOPPED)
     event = Event("released", now, by, {})
-    why = f"released by {by}"
+    why = f"{RELEASED}{by}"
     if lease.state is State.STOPPED:
         return deleting(lease, event, now, ending_reason=why)
     ends_at = min(lease.ends_at or now, now)

@@ -94,6 +94,7 @@ async def test_stopped_then_closed_with_hours_cost_and_proof(world: World) -> No
     requester = world.slack.person("requester")
     stopped = await requester.wait_for_message("Stopped:")
     assert buttons(stopped) == ["Restore"]
+    assert f"({lease.request.need}), released by <@U0REQUESTER>" in visible_text(stopped)
     later = now + timedelta(days=7)
     lease = await world.move(lease, life.start_deleting, later)
     gone = a_sighting(an_instance(condition=Condition.GONE), at=later)
@@ -102,6 +103,7 @@ async def test_stopped_then_closed_with_hours_cost_and_proof(world: World) -> No
     closed = visible_text(await requester.wait_for_message("Closed:"))
     assert f"Proof of deletion: {lease.proof}" in closed
     assert "cost 0.00 USD" in closed
+    assert "It ended: released by <@U0REQUESTER>." in closed
     assert buttons(await requester.wait_for_message("Stopped:")) == []
 
 
