@@ -61,3 +61,14 @@ async def test_an_account_is_deactivated_and_comes_back(page: Page, slack: Runni
     await slack.change_person("manager", deleted=True)
     await expect(page.get_by_test_id("be-manager-2")).to_have_attribute("aria-checked", "true")
     await expect(page.get_by_test_id("be-requester")).to_be_disabled()
+
+
+async def test_the_row_of_somebody_deactivated_stays_inside_its_box(page: Page, slack: RunningSandbox) -> None:
+    await slack.change_person("manager-2", deleted=True)
+    row = page.get_by_test_id("be-manager-2")
+    await expect(row).to_contain_text("deactivated")
+    box = await page.locator(".people").bounding_box()
+    more = await page.get_by_test_id("account-manager-2").bounding_box()
+    assert box is not None
+    assert more is not None
+    assert more["x"] + more["width"] <= box["x"] + box["width"]
