@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from bot.around import NOTHING
@@ -10,7 +11,8 @@ from bot.facts import facts
 from lessor.domain.lease import Event, State
 from lessor.ports import StoredEvent
 from lessor.rendering import slack_renderer
-from tests.builders import ASKED, MANAGER, READY, REQUESTER, a_lease, a_story
+from lessor.when import local
+from tests.builders import ASKED, MANAGER, MORNINGS, READY, REQUESTER, a_lease, a_request, a_story
 
 
 def stored(*events: Event) -> list[StoredEvent]:
@@ -64,3 +66,18 @@ def test_a_lease_that_waits_for_capacity_says_what_was_tried_and_when_it_goes_on
     assert line.endswith(
         "\nno capacity yet, next try Friday 27 November 2026 10:15 UTC; tried: p4de.24xlarge in us-east-1a (on-demand)"
     )
+
+
+def test_a_line_of_a_list_says_what_comes_next() -> None:
+    reserved = a_lease(State.APPROVED, request=a_request(start=READY))
+    stopped = a_lease(State.STOPPED)
+    assert stopped.stopped_at is not None
+    deleted = stopped.stopped_at + stopped.terms.grace
+    resting = replace(a_lease(State.SUSPENDED), schedule=MORNINGS)
+    for lease, told in (
+        (reserved, f"starts {local(READY, 'UTC')}"),
+        (stopped, f"deleted {local(deleted, 'UTC')} unless it is restored, "),
+        (resting, f"runs again {local(READY, 'UTC')}, ends "),
+    ):
+        line = slack_renderer().parts("line.j2", zone="UTC", **facts(lease, READY))["title"]
+        assert line.split("\n")[1].startswith(told)
