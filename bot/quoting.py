@@ -79,8 +79,9 @@ class Quoting:
             errors: list[FieldError] = []
             start, end = wish.times(wanted, choices, now, errors)
             begins = start.at if start else now
-            starts = start.confirmation() if start else ""
-            ends = errors[0].message if errors else end.confirmation(begins)
+            wrong = {error.field: error.message for error in errors}
+            starts = wrong.get("start") or (start.confirmation() if start else "")
+            ends = wrong.get("end") or ("" if errors else end.confirmation(begins))
             length = None if errors else to_the_minute(end.instant(begins) - begins)
         if re.fullmatch(r"[1-9][0-9]{0,5}", wanted.count.strip()):
             need = wish.need(wanted, int(wanted.count))

@@ -86,6 +86,13 @@ async def test_the_quote_follows_the_choices(world: World) -> None:
     await requester.wait_for_view("*End:*")
 
 
+async def test_what_is_wrong_with_the_start_is_said_of_the_start(world: World) -> None:
+    requester = world.slack.person("requester")
+    await requester.command("/gpu", "request 1 x a100 80gb start:next week for 8h")
+    told = visible_text(await requester.wait_for_view("*Start:* 'next week' may mean several days"))
+    assert "*End:*" not in told
+
+
 async def test_an_older_quote_never_overwrites_a_newer_choice(world: World) -> None:
     requester, form = await opened(world)
     release, asked = threading.Event(), threading.Event()
