@@ -17,6 +17,7 @@ from lessor.domain.life import RELEASED
 from lessor.domain.money import Money
 from lessor.domain.ownership import LESSOR
 from lessor.domain.pending import Question
+from lessor.domain.questions import waits_for_requester
 from lessor.domain.request import to_the_minute
 from lessor.domain.verdicts import verdict
 from lessor.domain.worktime import next_open
@@ -97,7 +98,11 @@ def _remarks(lease: Lease) -> Safe:
 
 
 def _deadlines(lease: Lease, now: datetime) -> dict[str, datetime | None]:
-    """When those who are asked are reminded, and when the next level is asked as well; `None` where neither comes."""
+    """When those who are asked are reminded, and when the next level is asked as well; `None` where neither comes, as
+    while the requester has something to answer first.
+    """
+    if waits_for_requester(lease):
+        return {"remind": None, "escalate": None}
     asked = waiting(lease.steps)
     remind = [step.remind_at for step in asked if step.remind_at and step.remind_at > now]
     further = [step.escalate_at for step in asked if step.escalations < lease.terms.escalations]

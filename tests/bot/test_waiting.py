@@ -15,6 +15,7 @@ from lessor.domain import transitions
 from lessor.domain.absence import stands_in
 from lessor.domain.approval import Step
 from lessor.domain.lease import Capacity, Lease, State
+from lessor.domain.pending import Question
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.worktime import Hours
@@ -246,3 +247,13 @@ def test_the_price_of_what_rests_at_night_says_what_its_hours_take_of_it(templat
         text = "\n".join(slack_renderer().parts(template, zone="UTC", **facts(one, ASKED)).values())
         assert f"{told}{more}" in text
         assert ("of it in its working hours" in text) is bool(more)
+
+
+def test_while_the_requester_has_to_answer_no_card_announces_a_reminder() -> None:
+    step = Step("manager", ("lead:ml",), asked_at=ASKED, remind_at=ASKED + HOUR, escalate_at=ASKED + 2 * HOUR)
+    lease = a_lease(State.AWAITING_APPROVAL, steps=(step,))
+    asked = replace(lease, questions=(Question("U0MANAGER", "Why eight?", ASKED),))
+    answered = replace(lease, questions=(Question("U0MANAGER", "Why eight?", ASKED, "it needs them"),))
+    for one, announced in ((lease, True), (asked, False), (answered, True)):
+        note = slack_renderer().parts("card.j2", zone="", **facts(one, ASKED))["note"]
+        assert ("Reminder " in note, "Goes to the next level " in note) == (announced, announced)
