@@ -12,7 +12,18 @@ from lessor.domain.lease import Event, State
 from lessor.ports import StoredEvent
 from lessor.rendering import slack_renderer
 from lessor.when import local
-from tests.builders import ASKED, MANAGER, MORNINGS, READY, REQUESTER, a_lease, a_request, a_story
+from tests.builders import (
+    ASKED,
+    MANAGER,
+    MORNINGS,
+    READY,
+    REQUESTER,
+    a_lease,
+    a_quote,
+    a_request,
+    a_story,
+    an_offer,
+)
 
 
 def stored(*events: Event) -> list[StoredEvent]:
@@ -81,3 +92,13 @@ def test_a_line_of_a_list_says_what_comes_next() -> None:
     ):
         line = slack_renderer().parts("line.j2", zone="UTC", **facts(lease, READY))["title"]
         assert line.split("\n")[1].startswith(told)
+
+
+def test_offers_of_several_regions_are_told_apart() -> None:
+    offers = tuple(an_offer(instance_type="g5.xlarge", region=region) for region in ("us-east-1", "us-west-2", ""))
+    lease = a_lease(quote=a_quote(alternatives=offers))
+    text = "\n".join(str(one.to_dict()) for one in details(slack_renderer(), lease, (), NOTHING, READY, REQUESTER))
+    price = "98.32 USD an hour"
+    gpus = f"{offers[0].gpu_count} x {offers[0].gpu_model}"
+    shown = [f"g5.xlarge ({gpus}){where}, {price}" for where in (" in us-east-1", " in us-west-2", "")]
+    assert "\\n".join(f"• {one}" for one in shown) in text
