@@ -1,7 +1,7 @@
 """From the request to the approval that still holds when something is about to be created."""
 
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError, FailureError
+from temporalio.exceptions import FailureError
 
 from workflows import calls
 from workflows.book import Book
@@ -18,7 +18,6 @@ with workflow.unsafe.imports_passed_through():
     from lessor.domain.lease import State
     from lessor.domain.pending import Counter
     from lessor.domain.questions import waits_for_requester
-    from lessor.retries import ErrorType
 
 QUOTE_HOLDS = timedelta(minutes=15)
 """A quote older than this is read again before anything is created."""
@@ -100,8 +99,7 @@ class Approving(Rhythm):
         try:
             return await calls.staff(self.lease, steps, overdue)
         except FailureError as error:
-            cause = error.cause or error
-            if isinstance(cause, ApplicationError) and cause.type == ErrorType.REFUSED:
+            if calls.was_refused(error):
                 raise
             workflow.logger.warning("who decides %s could not be looked up: %s", self.lease.id, calls.reason(error))
             if not overdue:
@@ -117,13 +115,24 @@ class Approving(Rhythm):
         try:
             found = await calls.assess(self.lease)
         except FailureError as error:
-            workflow.logger.warning("the price of %s could not be read again: %s", self.lease.id, calls.reason(error))
-            return self._book.lease.state is not state
+            return self._book.lease.state is not state or await self._given_up(error)
         if self._book.lease.state is not state:
             return True
         change = transitions.requote(self.lease, found.quote, found.decision, found.steps, workflow.now())
         self._book.apply(change)
         if self.lease.state is state:
             return False
+        await calls.give_back(self.lease)
+        return True
+
+    async def _given_up(self, error: FailureError) -> bool:
+        """Whether it cannot be created any more; a price that cannot be read now is no reason, as people approved it.
+
+        What others hold too is created for them, whether or not whoever asked is still there.
+        """
+        if not calls.was_refused(error) or self.lease.co_owners:
+            workflow.logger.warning("the price of %s could not be read again: %s", self.lease.id, calls.reason(error))
+            return False
+        self._book.apply(transitions.impossible(self.lease, calls.reason(error), workflow.now()))
         await calls.give_back(self.lease)
         return True

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, FailureError, TimeoutError
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, TimeoutError
 from temporalio.workflow import ActivityCancellationType, ActivityHandle
 
 with workflow.unsafe.imports_passed_through():
@@ -243,6 +243,12 @@ async def page(wanted: PageInput) -> Delivery:
         retry_policy=retries.RETRY_MESSAGE,
         summary=f"tell people: {wanted.alarm.value}, {wanted.subject}"[:150],
     )
+
+
+def was_refused(error: FailureError) -> bool:
+    """Whether it failed because it is not allowed or makes no sense, not because something could not be reached."""
+    cause = error.cause or error
+    return isinstance(cause, ApplicationError) and cause.type == retries.ErrorType.REFUSED
 
 
 def reason(error: FailureError) -> str:

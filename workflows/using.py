@@ -1,7 +1,7 @@
 """A lease in use, running or resting outside its hours: warnings, wishes for a later end, stops and starts."""
 
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError, FailureError
+from temporalio.exceptions import FailureError
 
 from workflows import calls
 from workflows.approving import Approving
@@ -16,7 +16,6 @@ with workflow.unsafe.imports_passed_through():
     from lessor.domain.deadlines import Deadline, Due
     from lessor.domain.lease import IN_USE, State
     from lessor.domain.resource import Sighting
-    from lessor.retries import ErrorType
 
 WARNING_RETRY = timedelta(minutes=1)
 
@@ -125,8 +124,7 @@ class Using(Approving):
         try:
             found = await calls.staff(self.lease, wish.steps, asking.overdue(wish.steps, workflow.now()), ids)
         except FailureError as error:
-            cause = error.cause or error
-            if isinstance(cause, ApplicationError) and cause.type == ErrorType.REFUSED:
+            if calls.was_refused(error):
                 if self.lease.wish == wish:
                     self._book.apply(extension.undecidable(self.lease, calls.reason(error), workflow.now()))
                 return

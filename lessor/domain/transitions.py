@@ -170,6 +170,13 @@ def requote(lease: Lease, quote: Quote, decision: Decision, steps: tuple[approva
     return _then(change, asking_about(change.lease, steps, now))
 
 
+def impossible(lease: Lease, why: str, now: datetime) -> Change:
+    """What was approved cannot be judged once more just before it is created, for the reason in `why`."""
+    require_state(lease, *TO_BE_CREATED)
+    problem = f"it was approved, but it cannot be created any more: {why}; nothing was created"
+    return _denied(lease, "policy", problem, now)
+
+
 def total_cost(lease: Lease, now: datetime) -> Money | None:
     """What the request costs in all at the price that it is judged at; `None` when that is unknown."""
     length = lease.request.length(max(now, lease.request.start or now))

@@ -13,6 +13,7 @@ from lessor.contracts import SIGNAL_ACT, Act, Notice, Verb
 from lessor.domain.lease import State
 from lessor.domain.pending import Changes
 from lessor.ports import PermanentError
+from tests.temporal import dev_server
 from tests.workflows.test_reserving import reserved
 from tests.world import MANAGER, REQUESTER, Handle, World, idle_world
 from workflows import rhythm
@@ -42,10 +43,10 @@ async def test_a_reservation_withdrawn_while_its_price_could_not_be_read_is_with
 
 
 async def test_an_end_that_moves_as_the_next_run_begins_is_written_on_the_machines(
-    server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with idle_world(server) as world:
-        async with world.working(max_cached_workflows=0):
+    async with dev_server() as env, idle_world(env) as world:
+        async with world.working():
             handle = await world.active()
             ends_at = (await world.lease(handle)).ends_at
         assert ends_at is not None
@@ -53,7 +54,7 @@ async def test_an_end_that_moves_as_the_next_run_begins_is_written_on_the_machin
         monkeypatch.setattr(rhythm, "ACTS_LIMIT", 2)
         await _signal(handle, Act("one", Verb.KEEP, REQUESTER.id))
         await _signal(handle, Act("two", Verb.SHORTEN, REQUESTER.id, until=sooner))
-        async with world.working(max_cached_workflows=0):
+        async with world.working():
             await world.eventually(lambda: world.cloud.ends.get(handle.id) == sooner, "it on the machine")
             await _renewed(world, handle)
 
@@ -62,14 +63,12 @@ async def test_a_request_that_changes_as_the_next_run_begins_is_judged_before_ot
     server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with idle_world(server) as world:
-        async with world.working(max_cached_workflows=0):
-            handle = await world.ask()
-            await world.until(handle, State.AWAITING_APPROVAL)
+        handle = await world.ask()
         monkeypatch.setattr(rhythm, "ACTS_LIMIT", 1)
         await _signal(handle, Act("one", Verb.KEEP, REQUESTER.id))
         await _signal(handle, Act("two", Verb.REVISE, REQUESTER.id, changes=Changes(duration=6 * HOUR)))
         await _signal(handle, Act("three", Verb.APPROVE, MANAGER.id))
-        async with world.working(max_cached_workflows=0):
+        async with world.working():
             active = await world.recorded(handle, State.ACTIVE)
             assert active.request.duration == 6 * HOUR
             await _renewed(world, handle)

@@ -12,7 +12,7 @@ from lessor.domain.money import Money
 from lessor.domain.pending import Changes
 from lessor.domain.quote import Quote
 from lessor.ports import NoCapacityError, RetryableError
-from tests.world import MANAGER, REQUESTER, Handle, World
+from tests.world import MANAGER, REQUESTER, SECOND, Handle, World
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
@@ -58,6 +58,21 @@ async def test_a_reservation_that_is_taken_back_gives_its_quota_back(world: Worl
     assert (await handle.result()).state == "withdrawn"
     assert world.ledger.held("research") == ()
     assert world.cloud.times("launch") == 0
+
+
+async def test_nothing_is_created_for_who_left_before_the_start(world: World) -> None:
+    """Whoever asked is not there any more; what others hold too is created for them."""
+    mine, shared = await reserved(world), await reserved(world)
+    assert (await world.act(shared, Verb.SHARE, REQUESTER, to=SECOND.id)).ok
+    world.directory.closed.add(REQUESTER.id)
+    await world.sleep(3 * DAY + MINUTE)
+    lease = await world.until(mine, State.DENIED)
+    assert lease.decided_reason == (
+        "it was approved, but it cannot be created any more: "
+        "U0REQUESTER is not an active person of this organisation; nothing was created"
+    )
+    await world.until(shared, State.ACTIVE)
+    assert [r.lease_id for r in world.ledger.held("research")] == [shared.id]
 
 
 async def test_an_end_that_came_before_it_could_start_fails_with_words(world: World) -> None:
