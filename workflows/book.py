@@ -12,14 +12,18 @@ from workflows import calls
 
 with workflow.unsafe.imports_passed_through():
     from lessor import search_attributes
-    from lessor.contracts import Delivery, Notice, NotifyInput, PageInput
+    from lessor.contracts import Delivery, Notice, NotifyInput, PageInput, Verb
     from lessor.domain.lease import Change, Event, Lease
     from workflows.details import details
     from workflows.notices import notices
 
 
-ASKED_ANEW = frozenset({"changes-accepted", "revised", "price-rose", "facts-changed"})
-"""After these a click on a card from before would decide what its reader has not seen."""
+_ANEW = dict.fromkeys(("changes-accepted", "revised", "price-rose", "facts-changed"), Notice.REQUEST)
+ASKED_ANEW = _ANEW | {"extension-asked": Notice.EXTENSION_ASKED}
+"""After these events a click on a card of this kind from before would decide what its reader has not seen."""
+
+CARDS = {Verb.APPROVE: Notice.REQUEST, Verb.GRANT: Notice.EXTENSION_ASKED}
+"""The cards on which people approve something."""
 
 Listener = Callable[[Lease, tuple[Event, ...]], None]
 
@@ -87,8 +91,8 @@ class Courier:
         self._book = book
         self._queue = deque(waiting)
         self._busy = False
-        self._asked_anew = 0
-        self._shown = 0
+        self._asked_anew: dict[Notice, int] = {}
+        self._shown: dict[Notice, int] = {}
 
     @property
     def idle(self) -> bool:
@@ -100,8 +104,7 @@ class Courier:
 
     def tell(self, lease: Lease, events: tuple[Event, ...]) -> None:
         """Queue what these events call for; a message that still waits is overtaken by a newer one of its kind."""
-        if any(event.type in ASKED_ANEW for event in events):
-            self._asked_anew = lease.revision
+        self._asked_anew |= {ASKED_ANEW[e.type]: lease.revision for e in events if e.type in ASKED_ANEW}
         for notice in notices(lease, events):
             self._queue = deque(w for w in self._queue if w.notice is not notice)
             self._queue.append(NotifyInput(lease.id, notice, lease.revision))
@@ -122,14 +125,13 @@ class Courier:
             else:
                 wanted = self._queue.popleft()
                 await self.deliver(wanted)
-                if wanted.notice is Notice.REQUEST:
-                    self._shown = wanted.revision
+                self._shown[wanted.notice] = wanted.revision
             self._busy = False
 
-    @property
-    def behind(self) -> bool:
-        """Whether the cards that stand show another request, or another price, than what is asked now."""
-        return self._shown < self._asked_anew
+    def behind(self, verb: Verb) -> bool:
+        """Whether the cards on which people do this show something else, or another price, than what is asked now."""
+        card = CARDS.get(verb)
+        return card is not None and self._shown.get(card, 0) < self._asked_anew.get(card, 0)
 
     def _sendable(self) -> bool:
         """Whether the ledger has what the next message speaks of; sent earlier, it would only be tried again."""

@@ -107,7 +107,7 @@ class LeaseWorkflow(ActUpdates):
         return workflow.all_handlers_finished() and self._courier.idle
 
     async def _act(self, act: Act) -> Answer:
-        unseen = act.verb is Verb.APPROVE and act.via == FROM_CARDS and self._courier.behind
+        unseen = act.via == FROM_CARDS and self._courier.behind(act.verb)
         while True:
             await workflow.wait_condition(lambda: act.verb is Verb.WITHDRAW or self._assessed())
             async with self._acting:

@@ -12,6 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 from lessor.contracts import SIGNAL_ACT, Act, Notice, Verb
 from lessor.domain.lease import State
 from lessor.domain.pending import Changes
+from lessor.domain.terms import Terms
 from lessor.ports import PermanentError
 from tests.temporal import dev_server
 from tests.workflows.test_reserving import reserved
@@ -95,6 +96,31 @@ async def test_a_warning_under_way_to_the_former_owner_does_not_count_for_the_ne
     await world.sleep(15 * MINUTE)
     await world.when(handle, lambda found: bool(found.warned), "a warning of the new owner")
     assert world.notifier.kinds(handle.id).count("warning") == 2
+
+
+async def test_a_click_on_the_card_of_an_earlier_wish_grants_no_later_end(world: World) -> None:
+    """The card of the second wish is still under way."""
+    go, reached = asyncio.Event(), asyncio.Event()
+
+    async def hold() -> None:
+        reached.set()
+        await go.wait()
+
+    world.terms = Terms(auto_extensions=0)
+    handle = await world.active()
+    ends_at = (await world.lease(handle)).ends_at
+    assert ends_at is not None
+    assert (await world.act(handle, Verb.EXTEND, REQUESTER, until=ends_at + HOUR)).ok
+    await world.told(handle, "extension-asked")
+    world.notifier.before[Notice.EXTENSION_ASKED] = hold
+    assert (await world.act(handle, Verb.EXTEND, REQUESTER, until=ends_at + 9 * HOUR)).ok
+    await asyncio.wait_for(reached.wait(), 20)
+    early = await world.act(handle, Verb.GRANT, MANAGER, via="slack")
+    assert (early.code, (await world.lease(handle)).ends_at) == ("changed", ends_at)
+    go.set()
+    await world.eventually(lambda: world.notifier.kinds(handle.id).count("extension-asked") == 2, "the second card")
+    assert (await world.act(handle, Verb.GRANT, MANAGER, via="slack")).ok
+    assert (await world.lease(handle)).ends_at == ends_at + 9 * HOUR
 
 
 async def _signal(handle: Handle, act: Act) -> None:
