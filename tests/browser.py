@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Error, Page, async_playwright, expect
+from playwright.async_api import Browser, Error, Locator, Page, async_playwright, expect
 
 DEBIAN_CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE_MS = 15_000
@@ -57,6 +57,11 @@ async def opened_page(browser: Browser, url: str, **context: Any) -> AsyncIterat
         await page.goto(url)
         yield page
         assert errors == []
+
+
+async def bring_into_view(wanted: Locator) -> None:
+    """In one go: Playwright waits until an element rests, and a page that redraws replaces it meanwhile."""
+    await wanted.evaluate("node => node.scrollIntoView({ block: 'nearest' })")
 
 
 def refuse(reason: str) -> None:

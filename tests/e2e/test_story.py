@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.browser import opened_page
+from tests.browser import bring_into_view, opened_page
 from tests.e2e.running import Running
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
@@ -93,7 +93,7 @@ async def _end(page: Page, lease_id: str) -> None:
     await expect(_told(page, "Stopped:", lease_id)).to_be_visible(timeout=LATER)
     closed = _told(page, "Closed:", lease_id)
     await expect(closed).to_contain_text("Proof of deletion", timeout=LATER)
-    await closed.scroll_into_view_if_needed()
+    await bring_into_view(closed)
     await picture(page, "closed")
 
 

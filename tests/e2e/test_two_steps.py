@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
 from lessor.sandbox.demo_evidence import opened
-from tests.browser import opened_page
+from tests.browser import bring_into_view, opened_page
 from tests.e2e.running import Running, demo_policy, running
 from tests.e2e.test_story import LATER, LEASE, SOON, TALL, WINDOW, picture
 
@@ -105,7 +105,7 @@ async def _escalate(page: Page, lease_id: str) -> None:
     thread = page.get_by_test_id("thread-messages")
     await expect(thread).to_contain_text(f"Reminder: {lease_id}", timeout=SOON)
     await expect(thread).to_contain_text("nobody decided in time, so it is open to admins as well", timeout=SOON)
-    await thread.get_by_test_id("message").last.scroll_into_view_if_needed()
+    await bring_into_view(thread.get_by_test_id("message").last)
     await picture(page, "two-steps-escalated")
     await page.get_by_test_id("thread-close").click()
 
