@@ -62,8 +62,8 @@ def _changes(wanted: Wanted, session: Session, person: Person) -> Changes:
     if wanted.market and wanted.market not in tuple(Market):
         raise Refused("no-market", f"'{wanted.market[:40]}' is no market; allowed: {', '.join(Market)}")
     return Changes(
-        duration=end.duration if end else None,
-        until=end.until if end else None,
+        duration=end.lasts if end else None,
+        until=end.fixed if end else None,
         count=wanted.count or None,
         instance_type=wanted.instance_type,
         market=Market(wanted.market) if wanted.market else None,

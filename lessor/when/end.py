@@ -13,6 +13,9 @@ from lessor.when.clock import MONTHS, WEEKDAYS, clock_time, local, zone_of
 class End:
     """Either `duration` (elapsed time, its clock starts when the resource is usable) or `until` (an instant, in UTC).
 
+    A length of days or months has an `until`, where the calendar leads from now, and a `length`, the elapsed time until
+    then, which a request takes from when the resource is usable (F17, F24).
+
     `zone` is where it was said. `whole_day`: a date without a time, which lasts until the following midnight.
     `second`: the other instant that a doubled wall time could mean. `skipped`: the wall time never shows on clocks.
     """
@@ -23,6 +26,17 @@ class End:
     whole_day: bool = False
     second: datetime | None = None
     skipped: bool = False
+    length: timedelta | None = None
+
+    @property
+    def lasts(self) -> timedelta | None:
+        """The elapsed time of a request that asks for a length; `None` where a point in time was said."""
+        return self.duration or self.length
+
+    @property
+    def fixed(self) -> datetime | None:
+        """The instant at which a request ends whenever it becomes usable; `None` where a length was said."""
+        return None if self.lasts else self.until
 
     def instant(self, start: datetime) -> datetime:
         """When it ends if the clock of a duration starts at `start`; in UTC, so that a length is elapsed time (F24)."""
@@ -38,8 +52,8 @@ class End:
     def confirmation(self, now: datetime) -> str:
         """What was understood: weekday, date, time and zone, and what to write if something else was meant."""
         ends = local(self.instant(now), self.zone)
-        if self.until is None:
-            return f"{self.text} from when it is usable; if that were now, until {ends}"
+        if self.until is None or self.length is not None:
+            return f"{exact(self.lasts or timedelta())} from when it is usable; if that were now, until {ends}"
         if self.whole_day:
             last = (self.until - timedelta(microseconds=1)).astimezone(zone_of(self.zone) or UTC)
             day = f"{WEEKDAYS[last.weekday()].title()} {last.day} {MONTHS[last.month - 1].title()} {last.year}"

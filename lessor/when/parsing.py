@@ -140,7 +140,8 @@ def _span_end(span: Span, clock: Clock, zone: str, *, known: bool) -> End:
     if not known:
         raise Doubt(f"needs a time zone, and '{zone[:40]}' is none", "24 h")
     reading = span.after(clock)
-    return End(until=reading.at, zone=zone, second=reading.second, skipped=reading.skipped)
+    length = reading.at - clock.now
+    return End(until=reading.at, zone=zone, second=reading.second, skipped=reading.skipped, length=length)
 
 
 def _moment_end(moment: Moment, now: datetime, zone: str) -> End:
