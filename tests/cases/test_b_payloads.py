@@ -34,7 +34,9 @@ INSTANT = datetime(2026, 11, 1, 5, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 CONVERTER = data_converter.payload_converter
 MESSAGES = [
-    one for _, one in inspect.getmembers(contracts, dataclasses.is_dataclass) if one.__module__ == contracts.__name__
+    one
+    for _, one in inspect.getmembers(contracts, dataclasses.is_dataclass)
+    if one.__module__.startswith(f"{contracts.__name__}.")
 ]
 EXAMPLES = {
     str: "x",
