@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import hmac
 import itertools
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,6 +15,7 @@ from urllib.parse import urlencode
 
 import aiohttp
 
+from bench import children
 from bench.ackserver import SECRET
 from bench.people import REQUESTER
 from bench.result import OUT, Result
@@ -138,14 +138,12 @@ def _at(times: list[float], share: float) -> float:
 @asynccontextmanager
 async def _server(kind: str, *arguments: str) -> AsyncIterator[str]:
     command = [sys.executable, "-m", "bench.ackserver", kind, *arguments]
-    OUT.mkdir(exist_ok=True)
-    with (OUT / f"ack-{kind}.log").open("ab") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)  # noqa: ASYNC220
-    assert process.stdout is not None
+    log = OUT / f"ack-{kind}.log"
+    process = children.start(command, log)
     try:
-        port = (await asyncio.to_thread(process.stdout.readline)).decode().strip()
+        port = await asyncio.to_thread(children.first_line, process, log)
         if not port:
-            raise RuntimeError(f"the {kind} server did not start; see {log.name}")
+            raise RuntimeError(f"the {kind} server did not start; see {log}")
         yield f"http://127.0.0.1:{port}"
     finally:
         # Not asked to stop: the one whose threads hang never would.

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import psutil
 from temporalio.client import Client, WorkflowHandle
 
-from bench import bare
+from bench import bare, children
 from bench.people import submission
 from bench.result import OUT
 from lessor.contracts import Act, Answer, LeaseOutcome, Verb
@@ -47,13 +47,10 @@ class WorkerProcess:
 
     async def start(self) -> None:
         """Start it, and return when it polls. Raises RuntimeError when it does not come up."""
-        OUT.mkdir(exist_ok=True)
-        with (OUT / f"worker-{self.kind}.log").open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log)  # noqa: ASYNC220
-        assert self._process.stdout is not None
-        line = await asyncio.to_thread(self._process.stdout.readline)
-        if line.strip() != b"ready":
-            raise RuntimeError(f"the {self.kind} worker did not start; see {log.name}")
+        log = OUT / f"worker-{self.kind}.log"
+        self._process = children.start(self._command, log)
+        if await asyncio.to_thread(children.first_line, self._process, log) != "ready":
+            raise RuntimeError(f"the {self.kind} worker did not start; see {log}")
 
     @property
     def process(self) -> psutil.Process:
