@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-import structlog
-from slack_sdk.errors import SlackApiError
 from slack_sdk.models.blocks import Block, SectionBlock
 
 from bot.around import NOTHING, Around, Surroundings
@@ -17,16 +15,15 @@ from bot.facts import PROPOSALS_MOST, facts
 from bot.posting import Postman
 from bot.proposals import Proposal, suggestions
 from bot.reaching import Reach, Recipient
+from bot.rounds import Draw, Rounds
 from bot.settings import SlackSettings
-from bot.telling import gathered, heard, told_as
+from bot.telling import gathered, heard
 from lessor.contracts import Delivery
 from lessor.domain.lease import Lease, State
-from lessor.ports import MessageRef
 from lessor.rendering import Renderer
 
+ROUND = "request"
 PROPOSAL_MOST = 1_000
-
-log = structlog.get_logger(__name__)
 
 
 class Cards:
@@ -40,7 +37,7 @@ class Cards:
         self._around = around
         self._wording = wording
         self._buttons = Buttons(wording)
-        self._settings = settings
+        self._rounds = Rounds(postman, reach, settings)
 
     async def ask(self, lease: Lease, now: datetime) -> Delivery:
         """Put the request before those who can decide now. One approver who cannot be reached spoils nothing."""
@@ -50,16 +47,7 @@ class Cards:
             return await self.decided(lease, now)
         deciders = await self._around.deciders(lease, lease.steps, now)
         around = await self._around.of(lease, lease.steps, deciders, now)
-        channel = Recipient(self._settings.approvals_channel)
-        people = [Recipient(person.id, person) for person in deciders]
-
-        def write(recipient: Recipient) -> Message:
-            return card(self._wording, lease, now, recipient.zone, around)
-
-        told = await gathered(self._reach.reach(lease, _key(lease, r), r, write, now) for r in (channel, *people))
-        if not told[0].via or not deciders:
-            told.append(told_as(await self._reach.admins(lease, "request", write, now)))
-        await self._withdraw_buttons(lease, now, around, {person.id for person in deciders})
+        told = await self._rounds.put(lease, ROUND, deciders, self._draw(lease, now, around), now)
         await self._reach.first(lease, "waits", lambda r: self._waits(lease, now, r, around), now)
         return heard(told)
 
@@ -70,28 +58,17 @@ class Cards:
 
     async def settle(self, lease: Lease, now: datetime) -> None:
         """Take the buttons from every card and from the notice that it waits."""
-        standing = await self._postman.standing(lease.id, f"{lease.id}/request/")
-        await gathered(self._redraw(lease, ref, now, NOTHING) for ref in standing)
+        draw = self._draw(lease, now, NOTHING)
+        await gathered(self._rounds.redraw(lease, ref, draw) for ref in await self._rounds.standing(lease, ROUND))
         for ref in await self._postman.standing(lease.id, f"{lease.id}/waits/"):
             past = compose(self._wording.parts("waits_past.j2", **facts(lease, now)))
             await self._postman.settle(ref, past)
 
-    async def _withdraw_buttons(self, lease: Lease, now: datetime, around: Around, people: set[str]) -> None:
-        """Redraw the cards of those who could decide an earlier step or have voted already."""
-        channels = (self._settings.approvals_channel, self._settings.admins_channel)
-        current = {_key(lease, Recipient(name)) for name in (*channels, *people)}
-        standing = await self._postman.standing(lease.id, f"{lease.id}/request/")
-        await gathered(self._redraw(lease, ref, now, around) for ref in standing if ref.key not in current)
+    def _draw(self, lease: Lease, now: datetime, around: Around) -> Draw:
+        def draw(recipient: Recipient, *, decidable: bool = True) -> Message:
+            return card(self._wording, lease, now, recipient.zone, around, decidable=decidable)
 
-    async def _redraw(self, lease: Lease, ref: MessageRef, now: datetime, around: Around) -> str:
-        zone = (await self._reach.recipient(ref)).zone
-        message = card(self._wording, lease, now, zone, around, decidable=False)
-        try:
-            await self._postman.redraw(ref, message, lease.requested_at)
-        except SlackApiError as error:
-            # The channel was archived or left meanwhile: the decision stands, the other cards are redrawn.
-            log.warning("a card could not be redrawn", key=ref.key, error=str(error))
-        return ""
+        return draw
 
     def _waits(self, lease: Lease, now: datetime, recipient: Recipient, around: Around) -> Message:
         parts = self._wording.parts("waits.j2", zone=recipient.zone, **facts(lease, now, around))
@@ -123,7 +100,3 @@ def proposals(wording: Renderer, lease: Lease, found: Sequence[Proposal], headin
         blocks += [] if blocks else sections(parts[heading])
         blocks.append(SectionBlock(text=text, accessory=buttons.revise(lease.id, one.key, word)))
     return blocks
-
-
-def _key(lease: Lease, recipient: Recipient) -> str:
-    return f"{lease.id}/request/{recipient.name}"

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-import structlog
-from slack_sdk.errors import SlackApiError
-
 from bot.around import NOTHING, Around, Surroundings
 from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose
 from bot.facts import REASON_MOST, facts, quoted
 from bot.posting import Postman
 from bot.reaching import Reach, Recipient
+from bot.rounds import Rounds
 from bot.settings import SlackSettings
-from bot.telling import gathered, heard, told_as
+from bot.telling import heard
 from bot.threads import Threads, stamp
 from lessor.contracts import Delivery, Notice
 from lessor.domain.lease import Event, Lease
+from lessor.domain.pending import Wish
+from lessor.domain.people import Person
 from lessor.domain.worktime import is_open
 from lessor.ports import MessageRef
 from lessor.rendering import Renderer
@@ -30,8 +30,6 @@ _DECISIONS = ("extension-rejected", "extension-lapsed", GRANTED)
 
 Events = Callable[[str], Sequence[Event]]
 """What is on record about a lease, oldest first; it may block."""
-
-log = structlog.get_logger(__name__)
 
 
 class Wishes:
@@ -52,37 +50,21 @@ class Wishes:
         self._around = around
         self._wording = wording
         self._buttons = Buttons(wording)
-        self._settings = settings
+        self._rounds = Rounds(postman, reach, settings)
 
     async def ask(self, lease: Lease, now: datetime) -> Delivery:
         """Put the wish before those who can decide it now, and tell whoever wishes how long it runs on meanwhile."""
         if lease.wish is None:
             return Delivery(True, "slack:dm", "the wish was settled before it could be told")
-        deciders = await self._around.deciders(lease, lease.wish.steps, now)
-        around = await self._around.of(lease, lease.wish.steps, deciders, now)
-        channel = Recipient(self._settings.approvals_channel)
-        people = [Recipient(person.id, person) for person in deciders]
-
-        def write(recipient: Recipient) -> Message:
-            return self._card(lease, now, recipient, around)
-
-        told = await gathered(self._reach.reach(lease, _key(lease, r), r, write, now) for r in (channel, *people))
-        if not told[0].via or not deciders:
-            told.append(told_as(await self._reach.admins(lease, _occasion(lease), write, now)))
-        channels = (channel.name, self._settings.admins_channel)
-        current = {_key(lease, r) for r in (*map(Recipient, channels), *people)}
-        await self._withdraw_buttons(lease, now, around, current)
-        occasion = f"{Notice.EXTENSION_ASKED.value}-{stamp(lease.wish.at)}"
-        await self._tell_wisher(lease, occasion, lambda r: self.waits(lease, now, r, around), now)
-        return heard(told)
+        deciders, around = await self._asked(lease, lease.wish, now)
+        return await self._put(lease, lease.wish, deciders, around, now)
 
     async def remind(self, lease: Lease, now: datetime) -> Delivery:
         """Redraw the cards, then reply under them to those who can decide and work now."""
-        told = await self.ask(lease, now)
         if lease.wish is None:
-            return told
-        deciders = await self._around.deciders(lease, lease.wish.steps, now)
-        around = await self._around.of(lease, lease.wish.steps, deciders, now)
+            return await self.ask(lease, now)
+        deciders, around = await self._asked(lease, lease.wish, now)
+        told = await self._put(lease, lease.wish, deciders, around, now)
         count = sum(step.reminders for step in lease.wish.steps)
 
         def write(recipient: Recipient) -> Message:
@@ -124,16 +106,21 @@ class Wishes:
         parts = self._wording.parts("extension-asked.j2", zone=recipient.zone, **facts(lease, now, around))
         return compose(parts, [self._buttons.details(lease.id)])
 
-    async def _withdraw_buttons(self, lease: Lease, now: datetime, around: Around, current: set[str]) -> None:
-        """Redraw the cards of those who have voted already, or are not asked any more."""
-        for ref in await self._postman.standing(lease.id, f"{lease.id}/{_occasion(lease)}/"):
-            if ref.key not in current:
-                recipient = await self._reach.recipient(ref)
-                message = self._card(lease, now, recipient, around, decidable=False)
-                try:
-                    await self._postman.redraw(ref, message, lease.requested_at)
-                except SlackApiError as error:
-                    log.warning("the card of a wish could not be redrawn", key=ref.key, error=str(error))
+    async def _asked(self, lease: Lease, wish: Wish, now: datetime) -> tuple[tuple[Person, ...], Around]:
+        """Who can decide the wish now, and what its card says of the surroundings."""
+        deciders = await self._around.deciders(lease, wish.steps, now)
+        return deciders, await self._around.of(lease, wish.steps, deciders, now)
+
+    async def _put(
+        self, lease: Lease, wish: Wish, deciders: tuple[Person, ...], around: Around, now: datetime
+    ) -> Delivery:
+        def draw(recipient: Recipient, *, decidable: bool = True) -> Message:
+            return self._card(lease, now, recipient, around, decidable=decidable)
+
+        told = await self._rounds.put(lease, _occasion(lease), deciders, draw, now)
+        occasion = f"{Notice.EXTENSION_ASKED.value}-{stamp(wish.at)}"
+        await self._tell_wisher(lease, occasion, lambda r: self.waits(lease, now, r, around), now)
+        return heard(told)
 
     async def _tell_wisher(
         self, lease: Lease, occasion: str, write: Callable[[Recipient], Message], now: datetime
@@ -155,7 +142,3 @@ class Wishes:
 
 def _occasion(lease: Lease) -> str:
     return f"{CARD}-{stamp(lease.wish.at if lease.wish else None)}"
-
-
-def _key(lease: Lease, recipient: Recipient) -> str:
-    return f"{lease.id}/{_occasion(lease)}/{recipient.name}"
