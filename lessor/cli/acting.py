@@ -48,33 +48,18 @@ async def meant(gateway: Gateway, lease: str, verb: Verb) -> Verb:
     return WISHES[verb] if found.wish and found.state in IN_USE else verb
 
 
-async def extend_lease(session: Session, gateway: Gateway, person: Person, text: str, when: str, reason: str) -> int:
-    """A new end: a length counts from the present end, a date stands for itself."""
-    lease = await gateway.lease(lease_id(text))
-    until, rest = end_and_rest(when, session.now(), person.tz, lease.ends_at)
-    return await _send(session, gateway, person, lease.id, Verb.EXTEND, reason or rest, until)
+async def move_lease(
+    session: Session, gateway: Gateway, person: Person, text: str, verb: str, when: str, reason: str
+) -> int:
+    """Extend, shorten, restore or exempt a lease until then; an exemption without a time is for the coming pause.
 
-
-async def shorten_lease(session: Session, gateway: Gateway, person: Person, text: str, when: str, reason: str) -> int:
-    """An earlier end: a length counts from now."""
-    lease = lease_id(text)
-    until, rest = end_and_rest(when, session.now(), person.tz)
-    return await _send(session, gateway, person, lease, Verb.SHORTEN, reason or rest, until)
-
-
-async def exempt_lease(session: Session, gateway: Gateway, person: Person, text: str, when: str, reason: str) -> int:
-    """No stop by the schedule until then; without a time over the coming pause."""
-    lease, until, rest = lease_id(text), None, ""
-    if when:
-        until, rest = end_and_rest(when, session.now(), person.tz)
-    return await _send(session, gateway, person, lease, Verb.EXEMPT, reason or rest, until)
-
-
-async def restore_lease(session: Session, gateway: Gateway, person: Person, text: str, when: str, reason: str) -> int:
-    """A stopped lease back, until a new end: a length counts from now."""
-    lease = await gateway.lease(lease_id(text))
-    until, rest = end_and_rest(when, session.now(), person.tz)
-    return await _send(session, gateway, person, lease.id, Verb.RESTORE, reason or rest, until)
+    A length counts from now, that of an extension from the present end. What follows the time is the reason.
+    """
+    what, lease, until, rest = Verb(verb), lease_id(text), None, ""
+    if when or what is not Verb.EXEMPT:
+        base = (await gateway.lease(lease)).ends_at if what is Verb.EXTEND else None
+        until, rest = end_and_rest(when, session.now(), person.tz, base)
+    return await _send(session, gateway, person, lease, what, reason or rest, until)
 
 
 async def send(session: Session, gateway: Gateway, person: Person, lease: str, act: Act) -> int:

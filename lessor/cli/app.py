@@ -173,10 +173,10 @@ def extend(
     as_json: AsJson = False,
 ) -> None:
     """Move the end of a lease: a length counts from its present end. Where people decide on it, they are asked."""
-    from lessor.cli.acting import extend_lease
+    from lessor.cli.acting import move_lease
 
     session = Session.of(context, actor, config, as_json)
-    session.run(lambda gateway, person: extend_lease(session, gateway, person, lease, " ".join(when), reason))
+    session.run(lambda gateway, person: move_lease(session, gateway, person, lease, "extend", " ".join(when), reason))
 
 
 @app.command()
@@ -190,10 +190,10 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Start a stopped lease again while its grace lasts, until a new end."""
-    from lessor.cli.acting import restore_lease
+    from lessor.cli.acting import move_lease
 
     session = Session.of(context, actor, config, as_json)
-    session.run(lambda gateway, person: restore_lease(session, gateway, person, lease, " ".join(when), reason))
+    session.run(lambda gateway, person: move_lease(session, gateway, person, lease, "restore", " ".join(when), reason))
 
 
 @app.command()

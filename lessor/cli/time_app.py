@@ -23,10 +23,10 @@ def shorten(
     as_json: AsJson = False,
 ) -> None:
     """Move the end of a lease to an earlier one: a length counts from now."""
-    from lessor.cli.acting import shorten_lease
+    from lessor.cli.acting import move_lease
 
     session = Session.of(context, actor, config, as_json)
-    session.run(lambda gateway, person: shorten_lease(session, gateway, person, lease, " ".join(when), reason))
+    session.run(lambda gateway, person: move_lease(session, gateway, person, lease, "shorten", " ".join(when), reason))
 
 
 @time_app.command()
@@ -42,7 +42,9 @@ def exempt(
     as_json: AsJson = False,
 ) -> None:
     """Let a lease run on outside its working hours until then; over the coming pause if no time is given."""
-    from lessor.cli.acting import exempt_lease
+    from lessor.cli.acting import move_lease
 
     session = Session.of(context, actor, config, as_json)
-    session.run(lambda gateway, person: exempt_lease(session, gateway, person, lease, " ".join(when or ()), reason))
+    session.run(
+        lambda gateway, person: move_lease(session, gateway, person, lease, "exempt", " ".join(when or ()), reason)
+    )
