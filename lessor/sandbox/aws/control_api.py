@@ -18,11 +18,12 @@ from lessor.sandbox.aws.cloud import SimulatedCloud
 from lessor.sandbox.aws.controls import Controls
 
 _PAGE = {
-    "/_sim": ("index.html", "text/html"),
-    "/_sim/": ("index.html", "text/html"),
-    "/_sim/page.css": ("page.css", "text/css"),
-    "/_sim/page.js": ("page.js", "text/javascript"),
-    "/_sim/tiles.js": ("tiles.js", "text/javascript"),
+    "/_sim": ("aws/page/index.html", "text/html"),
+    "/_sim/": ("aws/page/index.html", "text/html"),
+    "/_sim/page.css": ("look/page.css", "text/css"),
+    "/_sim/dom.js": ("look/dom.js", "text/javascript"),
+    "/_sim/page.js": ("aws/page/page.js", "text/javascript"),
+    "/_sim/tiles.js": ("aws/page/tiles.js", "text/javascript"),
 }
 _QUESTIONS = {"calls", "journal", "leftovers", "instances", "snapshot"}
 
@@ -72,7 +73,7 @@ def add_control_routes(application: web.Application, controls: Controls, cloud: 
 
 def _file(name: str, content_type: str) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def send(request: web.Request) -> web.Response:
-        text = files("lessor.sandbox.aws").joinpath("page", name).read_text(encoding="utf-8")
+        text = files("lessor.sandbox").joinpath(name).read_text(encoding="utf-8")
         return web.Response(text=text, content_type=content_type)
 
     return send

@@ -15,12 +15,13 @@ from lessor.notify.signature import is_genuine
 from lessor.sandbox.mail.postbox import Event, Postbox, Received
 
 _PAGE = Path(__file__).parent / "page"
-_LOOK = Path(__file__).parents[1] / "aws" / "page" / "page.css"
-"""The simulators look alike, so they share one sheet."""
+_LOOK = Path(__file__).parents[1] / "look"
+"""The simulators look alike, so they share one sheet and what builds their tables."""
 
 _FILES = {
     "/": (_PAGE / "index.html", "text/html"),
-    "/page.css": (_LOOK, "text/css"),
+    "/page.css": (_LOOK / "page.css", "text/css"),
+    "/dom.js": (_LOOK / "dom.js", "text/javascript"),
     "/mail.css": (_PAGE / "mail.css", "text/css"),
     "/page.js": (_PAGE / "page.js", "text/javascript"),
 }

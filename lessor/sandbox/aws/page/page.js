@@ -1,18 +1,7 @@
 "use strict";
 
 const LEASE = "lessor:lease";
-const $ = (id) => document.getElementById(id);
 let switches = null;
-
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== undefined) made.setAttribute(name, value);
-  }
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
-  return made;
-}
 
 async function post(path, body) {
   const answer = await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
@@ -29,11 +18,6 @@ async function act(calls) {
     complain(error.message);
   }
   await refresh();
-}
-
-function complain(text) {
-  $("problem").textContent = text;
-  $("problem").hidden = !text;
 }
 
 function field(name, initial) {
@@ -67,15 +51,6 @@ function updateTiles() {
     on += isOn;
   }
   $("figure-switches").textContent = on;
-}
-
-function state(name, kind = name) {
-  return element("span", { class: `state ${kind}` }, name);
-}
-
-function fill(id, rows, nothing) {
-  const body = $(id).tBodies[0], columns = $(id).tHead.rows[0].cells.length;
-  body.replaceChildren(...(rows.length ? rows : [element("tr", {}, element("td", { class: "empty", colspan: columns }, nothing))]));
 }
 
 function instanceRow(i) {

@@ -1,6 +1,5 @@
 "use strict";
 
-const $ = (id) => document.getElementById(id);
 const FAULTS = [
   { name: "greeting", title: "Mail server is closed", text: "Every connection is turned away for now.", on: { greeting: "421 4.3.2 closed for maintenance" }, off: { greeting: "" } },
   { name: "recipient", title: "Nobody of that name", text: "No mailbox is known: the next of the chain is told.", on: { recipient: "550 5.1.1 no such mailbox", whom: "" }, off: { recipient: "" } },
@@ -9,16 +8,6 @@ const FAULTS = [
   { name: "webhook", title: "Webhook fails", text: "Events are answered with 503: on record as a problem, and nobody waits for it.", on: { webhook: 503 }, off: { webhook: 0 } },
 ];
 let open = null, seen = null, asText = false;
-
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== undefined) made.setAttribute(name, value);
-  }
-  made.append(...children);
-  return made;
-}
 
 async function post(path, body) {
   try {
@@ -31,23 +20,8 @@ async function post(path, body) {
   await refresh();
 }
 
-function complain(text) {
-  $("problem").textContent = text;
-  $("problem").hidden = !text;
-}
-
-function state(word, kind) {
-  return element("span", { class: `state ${kind}` }, word);
-}
-
 function at(instant) {
   return element("time", { class: "mono", datetime: instant, title: instant }, new Date(instant).toLocaleTimeString());
-}
-
-function fill(id, rows, nothing) {
-  const columns = $(id).tHead.rows[0].cells.length;
-  const empty = element("tr", {}, element("td", { class: "empty", colspan: columns }, nothing));
-  $(id).tBodies[0].replaceChildren(...(rows.length ? rows : [empty]));
 }
 
 function letter(mail) {
