@@ -17,7 +17,8 @@ from bot.slack_client import SlackClient
 from bot.usergroups import UserGroups
 from lessor.config import Config
 from lessor.domain.people import Person, Presence
-from lessor.ports import Directory, DirectoryUnavailableError, Team
+from lessor.overlay import Overlay
+from lessor.ports import Directory, DirectoryUnavailableError
 
 SLACK_GROUP = "slack-group:"
 
@@ -29,7 +30,7 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class SlackDirectory:
+class SlackDirectory(Overlay):
     """`ports.Directory` over another one; what Slack says is cached for five minutes, and what it does not say changes
     nothing. `groups` are the user groups that the configuration names.
     """
@@ -43,7 +44,7 @@ class SlackDirectory:
         groups: Callable[[], Iterable[str]] = tuple,
         clock: Callable[[], datetime] = _utc_now,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._clock = clock
         self._profiles = Profiles(slack, now)
         self._groups = UserGroups(slack, groups, now)
@@ -67,18 +68,12 @@ class SlackDirectory:
         profiles = await self._profiles.all_of([person.id for person in people])
         return tuple([await self._grouped(self._overlaid(person, profiles[person.id])) for person in people])
 
-    async def everybody(self) -> tuple[Person, ...]:
-        return await self._inner.everybody()
-
     async def presences(self, ids: Collection[str]) -> dict[str, Presence]:
         """Gone is whom the configuration or Slack calls deactivated; whom Slack does not speak of now is unknown."""
         configured = await self._inner.presences(ids)
         primary = {one: (person.id if (person := await self._inner.person(one)) else one) for one in ids}
         profiles = await self._profiles.read(set(primary.values()))
         return {one: _presence(configured[one], profiles[primary[one]]) for one in ids}
-
-    def team(self, key: str) -> Team | None:
-        return self._inner.team(key)
 
     def forget(self) -> None:
         """Ask Slack anew from now on."""

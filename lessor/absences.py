@@ -7,15 +7,16 @@ person was lent. A stand-in who is away or deactivated is passed over.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
 import structlog
 
 from lessor.domain.absence import Absence, is_away, stands_in
-from lessor.domain.people import Person, Presence, StandIn
-from lessor.ports import AbsenceBook, Directory, LedgerUnavailableError, Team
+from lessor.domain.people import Person, StandIn
+from lessor.overlay import Overlay
+from lessor.ports import AbsenceBook, Directory, LedgerUnavailableError
 
 log = structlog.get_logger(__name__)
 
@@ -23,11 +24,11 @@ Roll = Mapping[str, Absence]
 """The absences on record by the person's primary id."""
 
 
-class AbsenceAware:
+class AbsenceAware(Overlay):
     """`ports.Directory` over another one. A record that cannot be read leaves the last known absences standing."""
 
     def __init__(self, inner: Directory, book: AbsenceBook, clock: Callable[[], datetime]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._book = book
         self._clock = clock
         self._last: Roll = {}
@@ -40,15 +41,6 @@ class AbsenceAware:
         people = await self._inner.members(ref)
         roll = await self._roll() if people else {}
         return tuple([await self._completed(person, roll) for person in people])
-
-    async def everybody(self) -> tuple[Person, ...]:
-        return await self._inner.everybody()
-
-    async def presences(self, ids: Collection[str]) -> dict[str, Presence]:
-        return await self._inner.presences(ids)
-
-    def team(self, key: str) -> Team | None:
-        return self._inner.team(key)
 
     async def _roll(self) -> Roll:
         try:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfoNotFoundError
 
 import structlog
 
-from lessor.domain.people import Person, Presence
+from lessor.domain.people import Person
 from lessor.domain.worktime import Hours
-from lessor.ports import Directory, Team
+from lessor.overlay import Overlay
+from lessor.ports import Directory
 from lessor.when.hours import Week, written
 
 log = structlog.get_logger(__name__)
 
 
-class HoursAware:
+class HoursAware(Overlay):
     """`ports.Directory` over another one. `week` says when the person with a primary id works; `None` for any time."""
 
     def __init__(self, inner: Directory, week: Callable[[str], Week | None], clock: Callable[[], datetime]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._week = week
         self._clock = clock
 
@@ -31,15 +32,6 @@ class HoursAware:
 
     async def members(self, ref: str) -> tuple[Person, ...]:
         return tuple(self._with_hours(person) for person in await self._inner.members(ref))
-
-    async def everybody(self) -> tuple[Person, ...]:
-        return await self._inner.everybody()
-
-    async def presences(self, ids: Collection[str]) -> dict[str, Presence]:
-        return await self._inner.presences(ids)
-
-    def team(self, key: str) -> Team | None:
-        return self._inner.team(key)
 
     def _with_hours(self, person: Person) -> Person:
         return replace(person, hours=self._hours(person))
