@@ -57,7 +57,7 @@ class Accounting:
     def headroom(self, account: Account, model: str, but: str = "") -> tuple[Headroom, ...]:
         """The same for anybody; without `model` the ceilings of every model."""
         ceilings = self._plan().of(account, model)
-        return headroom(ceilings, self._book.counted(account, ceilings, but))
+        return headroom(ceilings, self._book.counted(account, ceilings, but)) if ceilings else ()
 
     def budgets(self, lease: Lease, now: datetime) -> tuple[BudgetRoom, ...]:
         """The monthly ceilings of each month that the lease takes something of, with what all others take."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from lessor.domain.absence import Absence
 from lessor.domain.alerts import Threshold
 from lessor.domain.budget import Entry, Metering
+from lessor.domain.idle import Standing
+from lessor.domain.ladder import Brake
 from lessor.domain.lease import Event, Lease
 from lessor.domain.quota import Account, Ceiling, Reservation
 from lessor.domain.records import AuditReport, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.resource import Resource
+from lessor.domain.usage import HourUse, Observation
 
 
 class Submissions(Protocol):
@@ -122,7 +125,60 @@ class AbsenceBook(Protocol):
         ...
 
 
-class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, AbsenceBook, Protocol):
+class MeterBook(Protocol):
+    """What leases were seen doing: a row for each lease and tick, kept for a while, and sums by hour, kept for good."""
+
+    def last_tick(self) -> datetime | None:
+        """The latest tick on record."""
+        ...
+
+    def standings(self) -> tuple[Standing, ...]:
+        """Where each lease stood after the latest tick."""
+        ...
+
+    def standing(self, lease_id: str) -> Standing | None:
+        """Where one lease stood after the latest tick in which it was judged."""
+        ...
+
+    def meter(self, at: datetime, found: Sequence[tuple[Observation, Standing]]) -> bool:
+        """Store a tick in one bulk insert; false when it, or a later one, is on record: then nothing changes."""
+        ...
+
+    def observations(self, since: datetime, until: datetime, lease_id: str = "") -> Iterator[Observation]:
+        """What was seen in [since, until), in order of time, of one lease or of all."""
+        ...
+
+    def roll_up(self, until: datetime) -> int:
+        """Add what was seen up to the hour of `until` up by hour, once; how many hours of leases were added."""
+        ...
+
+    def usage(self, lease_id: str, since: datetime, until: datetime) -> tuple[HourUse, ...]:
+        """A lease's sums by hour."""
+        ...
+
+    def forget_before(self, at: datetime) -> int:
+        """Drop what was seen before and is rolled up; the sums by hour stay."""
+        ...
+
+
+class BrakeBook(Protocol):
+    """What holds stops for being idle back, everywhere at once (law 5)."""
+
+    def brake(self) -> Brake: ...
+
+    def set_brake(self, brake: Brake) -> None:
+        """Put it on or take it off, on record with who and why."""
+        ...
+
+    def claim_stop(self, lease_id: str, at: datetime, since: datetime, most: int) -> str:
+        """Take one of `most` stops since then, once per lease and time; why not, or empty.
+
+        One transaction, so that two leases never both take the last. Refuses while the brake is on.
+        """
+        ...
+
+
+class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, AbsenceBook, MeterBook, BrakeBook, Protocol):
     """The SQL record, whole. Calls are short and synchronous; they raise `LedgerUnavailableError` when it is down."""
 
 

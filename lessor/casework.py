@@ -13,6 +13,8 @@ from lessor.domain.people import Person
 from lessor.domain.quote import Quote
 from lessor.ports import LeaseQuery, Ledger
 
+_OPEN = tuple(sorted(state.value for state in OPEN))
+
 
 class Casework:
     """Reads the ledger as it is now; nothing is taken of any ceiling."""
@@ -36,6 +38,7 @@ class Casework:
         )
 
     def _similar(self, lease: Lease, owner: Person) -> tuple[Similar, ...]:
-        query = LeaseQuery(owner_ids=tuple(sorted(owner.all_ids)), states=tuple(state.value for state in OPEN))
+        owners = tuple(sorted(owner.all_ids))
+        query = LeaseQuery(owners, teams=(lease.request.team,), states=_OPEN, but=lease.id)
         found = resembling(lease, self._ledger.leases(query))
         return tuple(Similar(one.id, f"{one.request.need}, {describe(one)}") for one in found)

@@ -11,12 +11,14 @@ from typing import Protocol
 
 from lessor.books import (
     AbsenceBook,
+    BrakeBook,
     IntentLog,
     LeaseBook,
     LeaseIdTakenError,
     Ledger,
     LedgerUnavailableError,
     MessageBook,
+    MeterBook,
     QuotaBook,
     Submissions,
 )
@@ -29,11 +31,13 @@ from lessor.domain.quote import Offer, Quote
 from lessor.domain.records import AuditReport, Ended, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import Resource, Sighting, Tagged
-from lessor.refusals import NoCapacityError, PermanentError, ProviderError, RetryableError
+from lessor.domain.usage import Reading, Subject
+from lessor.refusals import NoCapacityError, PermanentError, ProviderError, RetryableError, TelemetryError
 
 __all__ = [
     "AbsenceBook",
     "AuditReport",
+    "BrakeBook",
     "Candidate",
     "Directory",
     "DirectoryUnavailableError",
@@ -49,6 +53,7 @@ __all__ = [
     "LedgerUnavailableError",
     "MessageBook",
     "MessageRef",
+    "MeterBook",
     "NoCapacityError",
     "Notifier",
     "Order",
@@ -64,6 +69,8 @@ __all__ = [
     "Submissions",
     "Tagged",
     "Team",
+    "Telemetry",
+    "TelemetryError",
     "Watch",
 ]
 
@@ -163,6 +170,19 @@ class Watch(Protocol):
 
     def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
         """Mark what somebody attached to our resources later as the lease's; returns what was marked (case C10)."""
+        ...
+
+
+class Telemetry(Protocol):
+    """One source of what GPUs and machines do. Synchronous; runs in a thread."""
+
+    name: str
+
+    def read(self, at: datetime, length: timedelta, only: Sequence[Subject] = ()) -> Reading:
+        """What was measured in (at - length, at], of everything or of these leases, in one query per call.
+
+        Raises `TelemetryError` when there is no whole answer within the source's limit of time.
+        """
         ...
 
 

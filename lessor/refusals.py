@@ -25,3 +25,7 @@ class NoCapacityError(ProviderError):
 
 class PermanentError(ProviderError):
     """It can never succeed as asked (account quota, access denied, bad parameter): one attempt, told at once."""
+
+
+class TelemetryError(Exception):
+    """A source of telemetry gave no whole answer: whatever it would have said is unknown. The text says what to do."""

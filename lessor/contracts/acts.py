@@ -31,6 +31,12 @@ class Verb(StrEnum):
     TAKE = "take"
     SHARE = "share"
     UNSHARE = "unshare"
+    SNOOZE = "snooze"
+    DISPUTE = "dispute"
+    STOP = "stop"
+    START = "start"
+    CONSENT = "consent"
+    SPARE = "spare"
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,14 @@ class Notice(StrEnum):
     TRANSFER_ENDED = "transfer-ended"
     SHARED = "shared"
     OWNER_LEFT = "owner-left"
+    IDLE_WARNING = "idle-warning"
+    IDLE_FINAL = "idle-final"
+    IDLE_OVER = "idle-over"
+    IDLE_HELD_BACK = "idle-held-back"
+    PAUSED = "paused"
+    PARTLY_IDLE = "partly-idle"
+    CAP = "cap"
+    OVER_BUDGET = "over-budget"
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,11 @@ class Alarm(StrEnum):
     NO_WORKFLOW = "no-workflow"
     BUDGET = "budget"
     CONFIGURATION = "configuration"
+    SOURCE_SILENT = "source-silent"
+    METER_SILENT = "meter-silent"
+    FAULTY_GPU = "faulty-gpu"
+    UNLABELLED = "unlabelled"
+    REVIEW = "review"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,10 @@ PEOPLE_WORKFLOW = "PeopleSweepWorkflow"
 
 PEOPLE_SCHEDULE = "lessor-people"
 
+METER_WORKFLOW = "MeterWorkflow"
+
+METER_SCHEDULE = "lessor-meter"
+
 MEMO_INTERACTION = "interaction"
 
 GPU_STATE = SearchAttributeKey.for_keyword("GpuState")
@@ -79,5 +83,9 @@ SIGNAL_OBSERVED = "observed"
 SIGNAL_RESTAFF = "restaff"
 
 SIGNAL_OWNER_LEFT = "owner-left"
+
+SIGNAL_METERED = "metered"
+
+SIGNAL_OVER_BUDGET = "over-budget"
 
 QUERY_LEASE = "lease"

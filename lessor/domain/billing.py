@@ -22,6 +22,19 @@ class Span:
         return max((self.end or now) - self.start, timedelta())
 
 
+@dataclass(frozen=True)
+class Storage:
+    """A stretch in which `gib` GiB of disk were kept; `end` is `None` while they are.
+
+    `monthly` is the price of a GiB for a calendar month in UTC, `None` when it is unknown.
+    """
+
+    start: datetime
+    end: datetime | None
+    gib: int
+    monthly: Money | None
+
+
 Spans = tuple[Span, ...]
 
 

@@ -4,55 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 
 from lessor.domain import billing
 from lessor.domain.approval import Step, waiting
 from lessor.domain.errors import Refused
+from lessor.domain.ladder import Consent, Ladder, Pause, Snooze, Spared
 from lessor.domain.money import Money
 from lessor.domain.pending import CoOwner, Counter, Exemption, Question, Transfer, Wish
 from lessor.domain.policy import Decision
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Request
 from lessor.domain.resource import Resource
+from lessor.domain.states import FINAL, IN_USE, NOTHING_YET, OPEN, State
 from lessor.domain.terms import Terms
 from lessor.domain.worktime import Hours
 
+__all__ = [
+    "FINAL",
+    "IN_USE",
+    "NOTHING_YET",
+    "OPEN",
+    "Announced",
+    "Capacity",
+    "Change",
+    "Event",
+    "Lease",
+    "Refusal",
+    "Span",
+    "State",
+    "Storage",
+    "Warned",
+    "changed",
+    "describe",
+    "minute",
+    "require_state",
+]
+
 Span = billing.Span
-
-
-class State(StrEnum):
-    """Where a lease stands in its life; the picture is in ARCHITECTURE.md."""
-
-    REQUESTED = "requested"
-    AWAITING_APPROVAL = "awaiting-approval"
-    DENIED = "denied"
-    WITHDRAWN = "withdrawn"
-    LAPSED = "lapsed"
-    APPROVED = "approved"
-    PROVISIONING = "provisioning"
-    WAITING_FOR_CAPACITY = "waiting-for-capacity"
-    FAILED = "failed"
-    ACTIVE = "active"
-    SUSPENDED = "suspended"
-    ENDING = "ending"
-    STOPPED = "stopped"
-    DELETING = "deleting"
-    BLOCKED = "blocked"
-    CLOSED = "closed"
-
-
-FINAL = frozenset({State.DENIED, State.WITHDRAWN, State.LAPSED, State.FAILED, State.CLOSED})
-"""Nothing happens after these, and nothing is left behind."""
-
-OPEN = frozenset(State) - FINAL
-
-NOTHING_YET = frozenset({State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVED})
-"""States before anything is tried. A request that was changed while it waited for capacity is in them again: see
-`Lease.untouched`."""
-
-IN_USE = (State.ACTIVE, State.SUSPENDED)
-"""States in which the owner has it, whether it runs or rests outside its working hours."""
+Storage = billing.Storage
 
 
 TERMINATED = "terminated"
@@ -125,6 +114,9 @@ class Lease:
     works, `schedule` when the lease is to run if that is not always; both are written out when it is assessed.
     `suspended_at` is when a suspended lease was seen stopped; `hold_over` that an extension was rejected for the end
     that holds, so that asking again does not put it off. `offers` counts how often it was offered to a new owner.
+    `idle` is there while it is seen doing nothing, `pause` while it is stopped until somebody starts it. `volatile`
+    says that a stop loses what is on its local disks, `consent` that its owner accepts that. `storage` is what its
+    disks are billed for, running or not. `cap_told` are percentages of its own cap that people were told of.
     """
 
     id: str
@@ -178,6 +170,15 @@ class Lease:
     hold_over: bool = False
     owner_hours: Hours | None = None
     schedule: Hours | None = None
+    idle: Ladder | None = None
+    snooze: Snooze | None = None
+    snoozes: int = 0
+    spared: Spared | None = None
+    pause: Pause | None = None
+    volatile: bool = False
+    consent: Consent | None = None
+    storage: tuple[Storage, ...] = ()
+    cap_told: tuple[int, ...] = ()
     revision: int = 0
 
     @property
@@ -210,8 +211,7 @@ class Lease:
         """When an undecided request lapses: after its time to decide, or when the end it asked for has come."""
         turn = [step.lapses_at for step in waiting(self.steps) if step.lapses_at]
         before = [step.lapses_at for step in self.steps if step.lapses_at]
-        latest = max(before, default=(self.asked_at or self.requested_at) + self.terms.lapse_after)
-        late = min(turn, default=latest)
+        late = min(turn, default=max(before, default=(self.asked_at or self.requested_at) + self.terms.lapse_after))
         return min(late, self.request.until) if self.request.until else late
 
     @property

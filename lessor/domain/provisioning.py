@@ -42,10 +42,17 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Provisioned:
-    """What was created and is usable: every resource, how to get in, since when it is billed and at what rate."""
+    """What was created and is usable: every resource, how to get in, since when it is billed and at what rate.
+
+    `volatile` says that a stop loses what is on its local disks. `disk_gib` are billed at `disk_monthly` for a GiB and
+    month, running or not; `None` is an unknown price.
+    """
 
     resources: tuple[Resource, ...]
     access: str
     launched_at: datetime
     hourly: Money | None
     stoppable: bool
+    volatile: bool = False
+    disk_gib: int = 0
+    disk_monthly: Money | None = None

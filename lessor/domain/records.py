@@ -50,13 +50,14 @@ class AuditReport:
 
 @dataclass(frozen=True)
 class LeaseQuery:
-    """A page of leases. Empty fields do not filter; `after` is the last id of the page before."""
+    """A page of leases. Empty fields do not filter; `after` is the last id of the page before, `but` one left out."""
 
     owner_ids: tuple[str, ...] = ()
     teams: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
     after: str = ""
     limit: int = 100
+    but: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from lessor.domain.errors import FieldError, Invalid, instant
+from lessor.domain.money import Money
 from lessor.domain.readable import quoted, unreadable
 from lessor.domain.sensitivity import unclassified
 
@@ -77,7 +78,7 @@ class Request:
     `checkpoints` says that the work survives an interruption. `project` is charged and limited beside the team.
     `interaction` is the business key of the click or command that made it. `cost_center` and `lead` are copied from the
     team when it is made, so that charging and escalation outlive the entries of the team and its people. `disk_gib` is
-    the root volume's size.
+    the root volume's size. `cap` is the most that it may cost in all, by the requester's own wish.
     """
 
     requester: str
@@ -100,6 +101,7 @@ class Request:
     data: str = ""
     checkpoints: bool = False
     schedule: str = ""
+    cap: Money | None = None
 
     def __post_init__(self) -> None:
         for name in ("until", "start"):

@@ -126,7 +126,7 @@ def _matching(query: LeaseQuery) -> Select[Any]:
     for column, wanted in filters:
         if wanted:
             statement = statement.where(column.in_(wanted))
-    return statement
+    return statement.where(LEASES.c.id != query.but) if query.but else statement
 
 
 def _readable(rows: Sequence[Row[Any]]) -> Iterator[Lease]:

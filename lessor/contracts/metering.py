@@ -1,0 +1,88 @@
+"""What the meter and the leases tell each other, and what one tick came to."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from lessor.contracts.messages import PageInput
+from lessor.domain.idle import Evidence, IdleTerms
+
+
+@dataclass(frozen=True)
+class Metered:
+    """What the meter found of a lease. It is told when the verdict changes, not with every tick."""
+
+    evidence: Evidence
+    terms: IdleTerms = field(default_factory=IdleTerms)
+
+
+@dataclass(frozen=True)
+class Clearance:
+    """Whether an idle lease may be stopped now, after another look at what it does and at the brake.
+
+    `why` says in words what stands against it; `metered` is what was found, `None` when nothing could be read.
+    """
+
+    clear: bool
+    why: str = ""
+    metered: Metered | None = None
+
+
+@dataclass(frozen=True)
+class OverBudget:
+    """The money of a team, project or person is used up, and its leases are to end: numbers in `words`."""
+
+    scope: str
+    words: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class MeterInput:
+    """One tick, as long as the schedule's interval."""
+
+    every: timedelta = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class MeterTick:
+    """Read every source for the tick that ends at `at`; `silent` is how often each was silent before, by name."""
+
+    at: datetime
+    every: timedelta
+    silent: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class SourceReport:
+    """What one source gave: how many series, how many samples were dropped or capped, or why it is silent.
+
+    `silent` counts the ticks in a row, up to this one, without an answer; `last_good` is the last one with one.
+    """
+
+    name: str
+    ok: bool
+    series: int = 0
+    dropped: int = 0
+    capped: int = 0
+    problem: str = ""
+    silent: int = 0
+    last_good: datetime | None = None
+
+
+@dataclass(frozen=True)
+class MeterReport:
+    """What one tick came to: counts, and the few leases whose verdict changed.
+
+    `stored` is false for a tick that was on record already. `brake` says why nobody was told of idle leases.
+    """
+
+    at: datetime
+    stored: bool = True
+    sources: tuple[SourceReport, ...] = ()
+    leases: int = 0
+    verdicts: dict[str, int] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
+    brake: str = ""
+    problem: str = ""
+    pages: tuple[PageInput, ...] = ()
+    unheard: tuple[PageInput, ...] = ()

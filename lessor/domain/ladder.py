@@ -1,0 +1,97 @@
+"""What a lease remembers of being idle: the steps that its people were told of, and what they answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from lessor.domain.idle import Evidence, IdleTerms
+
+
+class Rung(StrEnum):
+    """The steps before an idle lease is stopped, in order."""
+
+    WARN = "warn"
+    FINAL = "final"
+    STOP = "stop"
+
+
+@dataclass(frozen=True)
+class Told:
+    """A warning that was delivered: which, when, by which channel, and whether the owner was reached in person."""
+
+    rung: Rung
+    at: datetime
+    via: str = "slack"
+    owner: bool = True
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The lease does nothing: what proves it, under which terms, and what its people were told.
+
+    `next_try` is when a step that could not be taken is tried again, `held_back` why it could not.
+    """
+
+    evidence: Evidence
+    terms: IdleTerms
+    told: tuple[Told, ...] = ()
+    next_try: datetime | None = None
+    held_back: str = ""
+
+
+@dataclass(frozen=True)
+class Snooze:
+    """Somebody says that they use it, and why: until then nothing is said or done about its being idle."""
+
+    until: datetime
+    by: str
+    at: datetime
+    reason: str
+
+
+class Why(StrEnum):
+    """Why a lease was stopped before its end."""
+
+    IDLE = "idle"
+    ASKED = "asked"
+    BUDGET = "budget"
+
+
+@dataclass(frozen=True)
+class Pause:
+    """It is stopped until somebody starts it: why, on whose word, since when; `words` say it to people."""
+
+    why: Why
+    by: str
+    at: datetime
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Spared:
+    """An administrator's word that it is never stopped for being idle, until then or until its end."""
+
+    by: str
+    at: datetime
+    reason: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Consent:
+    """The owner accepts that a stop loses what is on its local disks."""
+
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Brake:
+    """Whether stops for being idle are held back everywhere: on whose word, since when and why."""
+
+    on: bool = False
+    by: str = ""
+    at: datetime | None = None
+    reason: str = ""
