@@ -178,7 +178,7 @@ class BrakeBook(Protocol):
         ...
 
 
-class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, AbsenceBook, MeterBook, BrakeBook, Protocol):
+class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, AbsenceBook, Protocol):
     """The SQL record, whole. Calls are short and synchronous; they raise `LedgerUnavailableError` when it is down."""
 
 
