@@ -11,11 +11,11 @@ with workflow.unsafe.imports_passed_through():
     from collections.abc import Awaitable, Callable
     from datetime import timedelta
 
-    from lessor.contracts import Act, Answer, Verb
+    from lessor.contracts import Act, Answer, Assessment, Verb
     from lessor.domain import asking, changes, suspension, transitions
     from lessor.domain.approval import Step
     from lessor.domain.deadlines import Due
-    from lessor.domain.lease import State
+    from lessor.domain.lease import Change, State
     from lessor.domain.pending import Counter
     from lessor.domain.questions import waits_for_requester
 
@@ -118,12 +118,17 @@ class Approving(Rhythm):
             return self._book.lease.state is not state or await self._given_up(error)
         if self._book.lease.state is not state:
             return True
-        change = transitions.requote(self.lease, found.quote, found.decision, found.steps, workflow.now())
-        self._book.apply(change)
-        if self.lease.state is state:
+        if self._requoted(found).lease.state is state:
+            self._book.apply(self._requoted(found))
             return False
+        # Before anybody can approve it again: what a new approval takes must not be given back here.
         await calls.give_back(self.lease)
+        if self._book.lease.state is state:
+            self._book.apply(self._requoted(found))
         return True
+
+    def _requoted(self, found: Assessment) -> Change:
+        return transitions.requote(self.lease, found.quote, found.decision, found.steps, workflow.now())
 
     async def _given_up(self, error: FailureError) -> bool:
         """Whether it cannot be created any more; a price that cannot be read now is no reason, as people approved it.
