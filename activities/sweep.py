@@ -36,7 +36,7 @@ class SweepActivities:
 
     @activity.defn
     async def read_place(self, wanted: SweepPlace) -> PlaceReport:
-        """One reading of a place, compared with the ledger; leases that lost their machines are told.
+        """One reading of a place, compared with the ledger; leases whose machines are not as they should be are told.
 
         What cannot be read whole is reported and changes nothing: the next sweep reads again.
         """
@@ -50,7 +50,7 @@ class SweepActivities:
             except ProviderError as error:
                 return PlaceReport(place, False, leases=len(leases), missing=wanted.missing, problem=str(error)[:1_000])
             seen = sweep.compare(leases, found, dict(wanted.missing), at)
-            told = await each(seen.away, self._tell)
+            told = await each((*seen.away, *seen.awake), self._tell)
             over = await asyncio.to_thread(self._left_over, {lease.id for lease in leases}, found, at)
         return PlaceReport(
             place,

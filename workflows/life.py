@@ -156,6 +156,9 @@ class Life(Using):
         await self._pause(self.lease.terms.blocked_retry, "tries to stop it again")
 
     async def _grace(self) -> None:
+        if self._reported():
+            await self._check_observed()
+            return
         due = await self._sleep()
         if due and self.lease.state is State.STOPPED:
             self._book.apply(life.start_deleting(self.lease, workflow.now()))

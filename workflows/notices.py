@@ -32,6 +32,7 @@ _NOTICES = {
     "shortened": Notice.SHORTENED,
     "suspended": Notice.SUSPENDED,
     "resumed": Notice.RESUMED,
+    "started-outside": Notice.RESUMED,
     "resume-failed": Notice.RESUME_FAILED,
     "stopped": Notice.STOPPED,
     "restored": Notice.RESTORED,

@@ -83,8 +83,8 @@ class Rhythm:
         return self.restaff and (self.lease.state is State.AWAITING_APPROVAL or self.lease.wish is not None)
 
     def _reported(self) -> bool:
-        """Whether something was seen of a lease in use; what was seen of any other is what we did ourselves."""
-        return self.lease.state in IN_USE and bool(self.observed)
+        """Whether something was seen of a lease in use or in grace; what is seen of any other we did ourselves."""
+        return self.lease.state in (*IN_USE, State.STOPPED) and bool(self.observed)
 
     def _renewal_due(self) -> bool:
         """Time to continue as new, and nothing is under way that the next run could misread."""

@@ -134,7 +134,7 @@ class Using(Approving):
             self._book.apply(extension.staffed(self.lease, found, workflow.now()))
 
     async def _check_observed(self) -> None:
-        """Something was reported gone or stopped: look again before believing it (law 2)."""
+        """Something was reported gone, stopped, or running again: look again before believing it (law 2)."""
         report = self.observed.pop(0)
         sighting = await self._look_or_unknown()
         now = workflow.now()

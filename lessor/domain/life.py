@@ -188,12 +188,13 @@ def end(lease: Lease, now: datetime) -> Change:
 
 
 def stopped(lease: Lease, stopped_at: datetime, now: datetime) -> Change:
-    """Seen stopped; grace begins. The compute bill ended at `stopped_at`."""
+    """Seen stopped; grace begins, or goes on after somebody started it from outside. The bill ended at `stopped_at`."""
     require_state(lease, State.ENDING)
     ended_at = min(instant("stopped_at", stopped_at), now)
-    event = Event("stopped", now, "lessor", {"at": _iso(ended_at), "deletes": _iso(now + lease.terms.grace)})
+    since = lease.stopped_at or now
+    event = Event("stopped", now, "lessor", {"at": _iso(ended_at), "deletes": _iso(since + lease.terms.grace)})
     fields = {"spans": billing.ended(lease.spans, ended_at), "next_try": None, "problem": ""}
-    return changed(lease, event, state=State.STOPPED, stopped_at=now, **fields)
+    return changed(lease, event, state=State.STOPPED, stopped_at=since, **fields)
 
 
 def restore(lease: Lease, until: datetime, by: str, now: datetime) -> Change:
@@ -235,7 +236,7 @@ def restore_failed(lease: Lease, problem: str, now: datetime) -> Change:
     """It could not be started again. It may run all the same, so it is stopped once more and has its grace anew."""
     _require_provisioning(lease, restoring=True)
     event = Event("restore-failed", now, "lessor", {"problem": problem})
-    back = {"ends_at": lease.end_before_restore, "end_before_restore": None, "problem": problem}
+    back = {"ends_at": lease.end_before_restore, "end_before_restore": None, "problem": problem, "stopped_at": None}
     return changed(lease, event, state=State.ENDING, ending_reason=f"restore failed: {problem}", **back)
 
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from lessor.domain.lease import Lease, State
 from lessor.domain.resource import Condition, Resource, Tagged
+from lessor.domain.resting import rests_since
 from lessor.domain.takedown import COMPUTE, SETTLING
 
 EVERY = timedelta(minutes=5)
@@ -29,12 +30,13 @@ BRAKE_SHARE = 0.5
 BRAKE_LEAST = 5
 """More than this share of at least so many leases at once looks like our own mistake, not like theirs (law 5)."""
 
-AWAY = frozenset({Condition.GONE, Condition.DELETING, Condition.STOPPED})
+GONE = frozenset({Condition.GONE, Condition.DELETING})
+AWAY = GONE | {Condition.STOPPED}
 
 
 @dataclass(frozen=True)
 class Away:
-    """A lease in use without a machine that runs: the one that went last, its condition, why and since when."""
+    """A lease whose machines are not as they should be: the one that changed last, its condition, why, since when."""
 
     lease_id: str
     resource: str
@@ -45,27 +47,33 @@ class Away:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`missing` counts, by machine, readings in a row that did not show it; `brake` says why absences are ignored."""
+    """`missing` counts, by machine, readings in a row that did not show it; `brake` says why absences are ignored.
+
+    `awake` are leases whose machines were stopped by intention and run.
+    """
 
     away: tuple[Away, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
     brake: str = ""
+    awake: tuple[Away, ...] = ()
 
 
 def compare(leases: Iterable[Lease], found: Sequence[Tagged], missing: Mapping[str, int], at: datetime) -> Comparison:
     """Judge one complete reading of a place, begun at `at`, against the ledger's leases of that place.
 
-    `missing` is what the reading before it counted. Leases that are not in use are not judged.
+    `missing` is what the reading before it counted. Leases that neither run nor rest are not judged.
     """
     shown: dict[str, dict[str, Tagged]] = {}
     for one in found:
         shown.setdefault(one.lease, {})[one.ref] = one
-    judged = [_judged(lease, shown.get(lease.id, {}), missing, at) for lease in leases if lease.state is State.ACTIVE]
+    steady = [lease for lease in leases if lease.state is State.ACTIVE or rests_since(lease)]
+    judged = [_judged(lease, shown.get(lease.id, {}), missing, at) for lease in steady]
     counts = {ref: count for _, absent in judged for ref, count in absent.items()}
     away = [(one, bool(absent)) for one, absent in judged if one is not None]
     unseen = [one for one, absent in away if absent]
     brake = braked(len(unseen), len(judged), "are not shown at all any more")
-    return Comparison(tuple(one for one, absent in away if not (brake and absent)), counts, brake)
+    awake = tuple(up for lease in steady if (up := _awake(lease, shown.get(lease.id, {}), at)))
+    return Comparison(tuple(one for one, absent in away if not (brake and absent)), counts, brake, awake)
 
 
 def left_over(
@@ -103,10 +111,24 @@ def _judged(
     machines = [one for one in lease.resources if one.kind in COMPUTE]
     absent = {one.ref: missing.get(one.ref, 0) + 1 for one in machines if one.ref not in shown}
     states = [shown.get(one.ref) or _unseen(lease, one, absent[one.ref], at) for one in machines]
-    if not states or any(one.condition not in AWAY for one in states):
+    away = GONE if rests_since(lease) else AWAY
+    if not states or any(one.condition not in away for one in states):
         return None, absent
     last = max(states, key=lambda one: one.changed_at or at)
     return Away(lease.id, last.id, last.condition, last.reason, min(last.changed_at or at, at)), absent
+
+
+def _awake(lease: Lease, shown: Mapping[str, Tagged], at: datetime) -> Away | None:
+    """The machine of a resting lease that runs, and since when, unless that was before it was stopped."""
+    since = rests_since(lease)
+    if since is None:
+        return None
+    known = (shown[one.ref] for one in lease.resources if one.kind in COMPUTE and one.ref in shown)
+    running = [one for one in known if one.condition is Condition.RUNNING and (one.changed_at or at) > since]
+    if not running:
+        return None
+    first = min(running, key=lambda one: one.changed_at or at)
+    return Away(lease.id, first.id, first.condition, first.reason, min(first.changed_at or at, at))
 
 
 def _unseen(lease: Lease, machine: Resource, readings: int, at: datetime) -> Tagged:

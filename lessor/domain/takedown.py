@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from lessor.domain import billing
+from lessor.domain import billing, resting
 from lessor.domain.errors import Refused, instant
 from lessor.domain.lease import (
     IN_USE,
@@ -68,13 +68,13 @@ def lost(lease: Lease, reason: str, seen_at: datetime, now: datetime, *, gone: b
 
 
 def observed(lease: Lease, sighting: Sighting, reason: str, seen_at: datetime, now: datetime) -> Change:
-    """Judge a second look at a lease in use that was reported gone or stopped (law 2).
+    """Judge a second look at a lease that was reported gone, stopped, or running though it rests (law 2).
 
     Nothing changes unless the look was complete and none of the lease's compute can still be running. A lease with
-    some of several machines left goes on: its owner decides. One that is suspended is stopped by intention.
+    some of several machines left goes on: its owner decides. One that rests is stopped by intention.
     """
     known = [r for r in lease.resources if r.kind in COMPUTE]
-    if lease.state not in IN_USE or not sighting.complete or not known:
+    if lease.state not in (*IN_USE, State.STOPPED) or not sighting.complete or not known:
         return Change(lease, ())
     seen = {r.ref: r for r in sighting.resources}
     settled = lease.ready_at is not None and now - lease.ready_at >= SETTLING
@@ -82,6 +82,8 @@ def observed(lease: Lease, sighting: Sighting, reason: str, seen_at: datetime, n
     conditions = {seen[r.ref].condition if r.ref in seen else absent for r in known}
     if conditions <= {Condition.GONE, Condition.DELETING}:
         return lost(lease, reason, seen_at, now)
+    if resting.rests_since(lease) and Condition.RUNNING in conditions:
+        return resting.found_running(lease, seen_at, now)
     if lease.state is State.ACTIVE and conditions <= {Condition.GONE, Condition.DELETING, Condition.STOPPED}:
         return lost(lease, reason, seen_at, now, gone=False)
     return Change(lease, ())

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from lessor.domain import life, sweep
-from lessor.domain.lease import FINAL, NOTHING_YET, Event, Lease, State, describe
+from lessor.domain.lease import FINAL, IN_USE, NOTHING_YET, Event, Lease, State, describe
 from lessor.domain.resource import Condition, Resource, Tagged
 from lessor.domain.sweep import Away, Comparison, compare
 from tests.builders import ENDS, LEASE_ID, READY, a_lease, a_sighting, an_instance
@@ -50,9 +50,39 @@ def test_a_machine_that_runs_or_is_not_known_to_be_away_is_left_alone(condition:
     assert compare([a_lease()], [tagged(condition)], {REF: 2}, LATER) == Comparison()
 
 
-@pytest.mark.parametrize("state", [s for s in State if s is not State.ACTIVE])
-def test_only_leases_in_use_are_judged(state: State) -> None:
+@pytest.mark.parametrize("state", [s for s in State if s not in (*IN_USE, State.STOPPED)])
+def test_only_leases_that_run_or_rest_are_judged(state: State) -> None:
     assert compare([a_lease(state)], [tagged(Condition.GONE)], {}, LATER) == Comparison()
+    assert compare([a_lease(state)], [tagged(Condition.RUNNING)], {}, LATER) == Comparison()
+
+
+def test_one_that_is_only_being_stopped_is_not_judged() -> None:
+    stopping = replace(a_lease(), state=State.SUSPENDED, suspended_at=None)
+    assert compare([stopping], [tagged(Condition.GONE)], {}, LATER) == Comparison()
+    assert compare([stopping], [tagged(Condition.RUNNING)], {}, LATER) == Comparison()
+
+
+def resting() -> list[Lease]:
+    paused = replace(a_lease(), state=State.SUSPENDED, suspended_at=READY + 10 * MINUTE)
+    return [paused, replace(a_lease(), state=State.STOPPED, stopped_at=READY + 10 * MINUTE)]
+
+
+@pytest.mark.parametrize("lease", resting(), ids=["suspended", "in grace"])
+def test_a_resting_machine_that_runs_was_started_by_somebody_else(lease: Lease) -> None:
+    since = READY + 20 * MINUTE
+    awake = Away(LEASE_ID, "i-0aaa", Condition.RUNNING, "why", since)
+    assert compare([lease], [tagged(Condition.RUNNING, since=since)], {}, LATER) == Comparison(awake=(awake,))
+    before = tagged(Condition.RUNNING, since=READY)
+    assert compare([lease], [before], {}, LATER) == Comparison(), "what ran before the stop is an old picture of it"
+    assert compare([lease], [tagged(Condition.RUNNING)], {}, LATER).awake[0].at == LATER
+
+
+@pytest.mark.parametrize("lease", resting(), ids=["suspended", "in grace"])
+def test_a_resting_machine_is_stopped_by_intention_and_gone_by_somebody_else(lease: Lease) -> None:
+    for condition in (Condition.STOPPED, Condition.STOPPING, Condition.PENDING, Condition.UNKNOWN):
+        assert compare([lease], [tagged(condition, since=LATER)], {}, LATER) == Comparison()
+    gone = Away(LEASE_ID, "i-0aaa", Condition.GONE, "why", LATER)
+    assert compare([lease], [tagged(Condition.GONE, since=LATER)], {}, LATER) == Comparison((gone,))
 
 
 def test_a_lease_with_a_machine_left_goes_on() -> None:

@@ -141,8 +141,8 @@ def test_a_fresh_machine_may_be_missing_for_a_while() -> None:
     assert life.observed(lease, sighting, "x", READY, READY + 10 * MINUTE).lease.state is State.DELETING
 
 
-@pytest.mark.parametrize("state", [s for s in State if s not in IN_USE])
-def test_a_report_on_what_is_not_in_use_changes_nothing(state: State) -> None:
+@pytest.mark.parametrize("state", [s for s in State if s not in (*IN_USE, State.STOPPED)])
+def test_a_report_on_what_neither_runs_nor_rests_changes_nothing(state: State) -> None:
     lease = a_lease(state)
     assert life.observed(lease, a_sighting(), "x", DELETED, DELETED).lease is lease
 

@@ -207,3 +207,19 @@ async def test_warnings_come_before_the_owners_night(world: World) -> None:
         assert warning.at <= lease.ends_at - warning.before
     for warning in stopped.warned[2:]:
         assert timedelta() <= warning.at - (lease.ends_at - warning.before) < MINUTE
+
+
+async def test_what_somebody_starts_at_night_is_billed_and_announced_before_it_rests_again(scheduled: World) -> None:
+    handle, lease = await resting(scheduled)
+    scheduled.turn(handle, Condition.RUNNING, "")
+    assert (await scheduled.sweep()).places[0].told == (handle.id,)
+    again = await scheduled.when(
+        handle, lambda found: len(found.spans) > len(lease.spans), "a new stretch of billed time"
+    )
+    assert again.state is State.ACTIVE
+    await scheduled.sleep(20 * MINUTE)
+    await scheduled.when(handle, lambda found: found.suspended_at is not None, "rest")
+    order = [
+        e for e in scheduled.events(handle) if e in ("started-outside", "suspend-warned", "suspending", "suspended")
+    ]
+    assert order == ["suspend-warned", "suspending", "suspended", "started-outside", *order[:3]]
