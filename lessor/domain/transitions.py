@@ -126,7 +126,7 @@ def withdraw(lease: Lease, by: str, now: datetime) -> Change:
     if by not in lease.holder_ids:
         raise Refused("not-owner", "only the requester can withdraw this request")
     if lease.restoring:
-        back = {"ends_at": lease.end_before_restore, "end_before_restore": None, "stopped_at": None}
+        back: dict[str, object] = {"ends_at": lease.end_before_restore, "end_before_restore": None, "stopped_at": None}
         back["ending_reason"] = "restore withdrawn"
         return changed(lease, Event("restore-withdrawn", now, by, {}), state=State.ENDING, **back)
     decided = {
