@@ -19,12 +19,16 @@ class Rung(StrEnum):
 
 @dataclass(frozen=True)
 class Told:
-    """A warning that was delivered: which, when, by which channel, and whether the owner was reached in person."""
+    """A warning that was delivered: which, when, by which channel, and whether the owner was reached in person.
+
+    `barred` says that it announced no stop, since something stood against one.
+    """
 
     rung: Rung
     at: datetime
     via: str = "slack"
     owner: bool = True
+    barred: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,19 @@ class Ladder:
 @dataclass(frozen=True)
 class Snooze:
     """Somebody says that they use it, and why: until then nothing is said or done about its being idle."""
+
+    until: datetime
+    by: str
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """A verdict of idle is not believed until then: on whose word, since when and why.
+
+    `by` is `lessor` where another look did not confirm it; a person's word ends early once the lease is seen busy.
+    """
 
     until: datetime
     by: str

@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 from lessor.domain import billing
 from lessor.domain.approval import Step, waiting
 from lessor.domain.errors import Refused
-from lessor.domain.ladder import Consent, Ladder, Pause, Snooze, Spared
+from lessor.domain.ladder import Consent, Dispute, Ladder, Pause, Snooze, Spared
 from lessor.domain.money import Money
 from lessor.domain.pending import CoOwner, Counter, Exemption, Question, Transfer, Wish
 from lessor.domain.policy import Decision
-from lessor.domain.quote import Offer, Quote
+from lessor.domain.quote import Quote
+from lessor.domain.remembered import Announced, Capacity, Refusal, Warned
 from lessor.domain.request import Request
 from lessor.domain.resource import Resource
 from lessor.domain.states import FINAL, IN_USE, NOTHING_YET, OPEN, State
@@ -49,28 +50,6 @@ TERMINATED = "terminated"
 
 
 @dataclass(frozen=True)
-class Warned:
-    """A warning that was delivered for the end that holds now: how long before, when, and by which channel."""
-
-    before: timedelta
-    at: datetime
-    via: str = "slack"
-
-
-@dataclass(frozen=True)
-class Announced:
-    """The coming stop by the schedule was announced: when it comes, when and by which channel people were told.
-
-    `next_try` is when a stop that failed is tried again.
-    """
-
-    stops_at: datetime
-    at: datetime
-    via: str = "slack"
-    next_try: datetime | None = None
-
-
-@dataclass(frozen=True)
 class Event:
     """One thing that happened, for the record. `actor` is a person's id, `policy`, or `lessor`. Values are text."""
 
@@ -78,30 +57,6 @@ class Event:
     at: datetime
     actor: str
     data: dict[str, str]
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """The last act that was not allowed: who tried what, and why it had no effect."""
-
-    by: str
-    verb: str
-    why: str
-    at: datetime
-
-
-@dataclass(frozen=True)
-class Capacity:
-    """A try to provision, or to start again, that found no capacity: what was tried and how often.
-
-    `alternatives` are what else would have fitted the request, cheapest first.
-    """
-
-    tries: int
-    tried: tuple[str, ...]
-    next_try: datetime
-    first_try: datetime
-    alternatives: tuple[Offer, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,9 +69,10 @@ class Lease:
     works, `schedule` when the lease is to run if that is not always; both are written out when it is assessed.
     `suspended_at` is when a suspended lease was seen stopped; `hold_over` that an extension was rejected for the end
     that holds, so that asking again does not put it off. `offers` counts how often it was offered to a new owner.
-    `idle` is there while it is seen doing nothing, `pause` while it is stopped until somebody starts it. `volatile`
-    says that a stop loses what is on its local disks, `consent` that its owner accepts that. `storage` is what its
-    disks are billed for, running or not. `cap_told` are percentages of its own cap that people were told of.
+    `idle` is there while it is seen doing nothing, `disputed` while such a verdict is not believed; `snoozes` counts
+    how often it was snoozed since it was last busy. `pause` is there while it is stopped until somebody starts it.
+    `volatile` says that a stop loses what is on its local disks, `consent` that its owner accepts that. `storage` is
+    what its disks are billed for, running or not. `cap_told` are percentages of its own cap that people were told of.
     """
 
     id: str
@@ -173,6 +129,7 @@ class Lease:
     idle: Ladder | None = None
     snooze: Snooze | None = None
     snoozes: int = 0
+    disputed: Dispute | None = None
     spared: Spared | None = None
     pause: Pause | None = None
     volatile: bool = False
