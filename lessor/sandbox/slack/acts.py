@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from lessor.sandbox.slack import mrkdwn, payloads
-from lessor.sandbox.slack.blockkit import check_view
 from lessor.sandbox.slack.core import Core
 from lessor.sandbox.slack.delivery import COMMAND, EVENT, INTERACTIVE, Ack
 from lessor.sandbox.slack.elements import Found, find_element, missing, selection
@@ -263,7 +262,7 @@ class Acts:
                 view.errors = _field_errors(view, ack.payload.get("errors"))
             elif action in ("update", "push"):
                 body: Json = ack.payload.get("view") or {}
-                check_view(body, "modal")
+                self._core.check_view(body, "modal")
                 _ = screens.update(view, body) if action == "update" else screens.push(view.person, body)
             else:
                 view.trouble = _TROUBLE

@@ -6,7 +6,6 @@ from typing import Any
 
 from lessor.sandbox.slack import limits
 from lessor.sandbox.slack.api import Args, Method
-from lessor.sandbox.slack.blockkit import check_message_blocks
 from lessor.sandbox.slack.core import Core
 from lessor.sandbox.slack.errors import SlackError
 from lessor.sandbox.slack.mrkdwn import normalise
@@ -20,7 +19,7 @@ Json = dict[str, Any]
 async def post_message(core: Core, args: Args) -> Json:
     channel = address(core, args.required("channel", "channel_not_found"))
     writable(core, channel)
-    blocks, attachments = _content(args)
+    blocks, attachments = _content(core, args)
     thread_ts = args.text("thread_ts")
     if thread_ts and core.store.find(channel, thread_ts) is None:
         thread_ts = ""  # Slack does not refuse a reply to a missing root: it lands at channel level.
@@ -44,7 +43,7 @@ async def post_ephemeral(core: Core, args: Args) -> Json:
     person = core.workspace.person(args.required("user", "user_not_found"))
     if person is None or person.deleted or person.id not in members_of(core, place_of(core, channel)):
         raise SlackError("user_not_in_channel")
-    blocks, attachments = _content(args)
+    blocks, attachments = _content(core, args)
     if len(args.text("text")) > limits.MESSAGE_TEXT:
         raise SlackError("msg_too_long")
     post = core.post(
@@ -68,7 +67,7 @@ async def update(core: Core, args: Args) -> Json:
     if len(args.text("text")) > limits.UPDATE_TEXT:
         raise SlackError("msg_too_long")
     if blocks is not None:
-        check_message_blocks(blocks)
+        core.check_blocks(blocks)
     revise(core, post, args.values.get("text"), blocks, attachments)
     return {"channel": post.channel, "ts": post.ts, "text": post.text, "message": core.store.message(post)}
 
@@ -130,12 +129,12 @@ METHODS: dict[str, Method] = {
 }
 
 
-def _content(args: Args) -> tuple[list[Json], list[Json]]:
+def _content(core: Core, args: Args) -> tuple[list[Json], list[Json]]:
     blocks = args.structure("blocks") or []
     attachments = args.structure("attachments") or []
     if not blocks and not attachments and not args.text("text").strip():
         raise SlackError("no_text")
-    check_message_blocks(blocks)
+    core.check_blocks(blocks)
     return blocks, attachments
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from lessor.sandbox.slack.api import Args, Method
-from lessor.sandbox.slack.blockkit import check_view
 from lessor.sandbox.slack.core import Core
 from lessor.sandbox.slack.errors import SlackError
 
@@ -15,7 +14,7 @@ Json = dict[str, Any]
 async def open_view(core: Core, args: Args) -> Json:
     view = args.structure("view")
     person = _exchange(core, args, "views.open")
-    check_view(view, "modal")
+    core.check_view(view, "modal")
     opened = core.screens.open(person, view)
     core.store.touch()
     return {"view": opened.described()}
@@ -24,7 +23,7 @@ async def open_view(core: Core, args: Args) -> Json:
 async def push(core: Core, args: Args) -> Json:
     view = args.structure("view")
     person = _exchange(core, args, "views.push")
-    check_view(view, "modal")
+    core.check_view(view, "modal")
     pushed = core.screens.push(person, view)
     core.store.touch()
     return {"view": pushed.described()}
@@ -38,7 +37,7 @@ async def update(core: Core, args: Args) -> Json:
     if found is None:
         raise SlackError("not_found")
     body = args.structure("view")
-    check_view(body, found.body["type"])
+    core.check_view(body, found.body["type"])
     core.screens.update(found, body, args.text("hash"))
     core.store.touch()
     return {"view": found.described()}
@@ -49,7 +48,7 @@ async def publish(core: Core, args: Args) -> Json:
     if person is None or person.deleted:
         raise SlackError("invalid_arguments", ["invalid `user_id` [json-pointer:/user_id]"])
     body = args.structure("view")
-    check_view(body, "home")
+    core.check_view(body, "home")
     published = core.screens.publish(person.id, body, args.text("hash"))
     core.store.touch()
     return {"view": published.described()}

@@ -102,6 +102,19 @@ def elements_of(block: Json) -> list[Json]:
     return []
 
 
+def images_of(blocks: list[Json], at: str) -> Iterator[tuple[Json, str]]:
+    """Image blocks and image elements, each with the JSON pointer to it."""
+    for index, block in enumerate(blocks):
+        if block.get("type") == "image":
+            yield block, f"{at}/{index}"
+        accessory = block.get("accessory") or {}
+        if accessory.get("type") == "image":
+            yield accessory, f"{at}/{index}/accessory"
+        for number, element in enumerate(block.get("elements") or [] if block.get("type") == "context" else []):
+            if element.get("type") == "image":
+                yield element, f"{at}/{index}/elements/{number}"
+
+
 def _duplicates(blocks: list[Json], at: str) -> Iterator[str]:
     seen: set[str] = set()
     for index, block in enumerate(blocks):

@@ -59,8 +59,8 @@ class SandboxClient:
         await self.request("DELETE", "faults")
 
     async def switch(self, **switches: Any) -> Json:
-        """Set `rate_limits`, `trigger_refusal_shape`, `interaction_team_id`, `enterprise_ids` or
-        `event_retry_seconds` (pauses before each retry); gives all switches."""
+        """Set `rate_limits`, `trigger_refusal_shape`, `interaction_team_id`, `enterprise_ids`, `file_seconds` (until
+        an uploaded file can be shown) or `event_retry_seconds` (pauses before each retry); gives all switches."""
         return await self._dict("POST", "switches", switches)
 
     async def disconnect(self, how: str = "refresh") -> int:

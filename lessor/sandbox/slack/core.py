@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lessor.sandbox.slack import limits
-from lessor.sandbox.slack.blockkit import BlockNames, check_message_blocks
+from lessor.sandbox.slack.blockkit import BlockNames, check_message_blocks, check_view
 from lessor.sandbox.slack.clock import Clock
 from lessor.sandbox.slack.delivery import Deliveries
 from lessor.sandbox.slack.errors import PersonError, SlackError
 from lessor.sandbox.slack.faults import Faults
+from lessor.sandbox.slack.files import Files
 from lessor.sandbox.slack.mrkdwn import normalise
 from lessor.sandbox.slack.ratelimits import RateLimits
 from lessor.sandbox.slack.screens import Screens, initial_state
@@ -38,11 +39,12 @@ class ResponseUrl:
 @dataclass
 class Switches:
     """Behaviour that is no fault: the second shape of trigger refusals; interactions that carry another team's id
-    or the W-form of people's ids."""
+    or the W-form of people's ids; how long after its upload a file can be shown."""
 
     trigger_refusal_shape: str = "code"
     interaction_team_id: str = ""
     enterprise_ids: bool = False
+    file_seconds: float = 0.5
 
 
 class Core:
@@ -54,6 +56,7 @@ class Core:
         self.clock = clock
         self.base_url = base_url
         self.store = Store(workspace, clock)
+        self.files = Files(clock, base_url)
         self.names = BlockNames()
         self.screens = Screens(workspace, clock, self.names)
         self.faults = Faults()
@@ -95,6 +98,20 @@ class Core:
     def place_name(self, place: Channel | Direct) -> str:
         return place.name if isinstance(place, Channel) else "directmessage"
 
+    def check_blocks(self, blocks: Any) -> None:
+        """Raise SlackError when Slack would refuse them in a message: their form, or an image that is not there."""
+        check_message_blocks(blocks)
+        unseen = list(self.files.problems(blocks, "/blocks"))
+        if unseen:
+            raise SlackError("invalid_blocks", unseen)
+
+    def check_view(self, view: Any, kind: str) -> None:
+        """The same of a modal or App Home, as `kind` says."""
+        check_view(view, kind)
+        unseen = list(self.files.problems(view["blocks"], "/view/blocks"))
+        if unseen:
+            raise SlackError("invalid_arguments", unseen)
+
     def post(self, channel: str, user: str, text: str, blocks: list[Json] | None = None, **parts: Any) -> Post:
         """Store a message the way Slack does: text cut and normalised, ids filled in."""
         text = normalise(text[: limits.MESSAGE_TEXT])
@@ -104,7 +121,7 @@ class Core:
     def tell(self, person: str, channel: str, content: Json, thread_ts: str = "") -> Post:
         """Post what an acknowledgement or a response url carried; raises SlackError when Slack would refuse it."""
         blocks = content.get("blocks") or []
-        check_message_blocks(blocks)
+        self.check_blocks(blocks)
         if not blocks and not content.get("text") and not content.get("attachments"):
             raise SlackError("no_text")
         ephemeral = content.get("response_type", "ephemeral") != "in_channel"

@@ -130,6 +130,8 @@ DEFAULT: Final[dict[str, Any]] = {
             "channels:read",
             "chat:write",
             "commands",
+            "files:read",
+            "files:write",
             "groups:history",
             "groups:read",
             "im:history",

@@ -5,7 +5,7 @@ POST   /faults            {kind, on?, times?, ...} as in `faults`
 DELETE /faults            all;  /faults/{id} one
 GET    /switches          all switches and the number of connections
 POST   /switches          {rate_limits?, trigger_refusal_shape?, interaction_team_id?, enterprise_ids?,
-                           event_retry_seconds?: [0, 60, 300]}
+                           file_seconds?, event_retry_seconds?: [0, 60, 300]}
 POST   /disconnect        {how: refresh | drop}
 POST   /http-target       {url}  ("" for Socket Mode)
 POST   /change-person     {who, deleted?, ...}
@@ -31,7 +31,7 @@ from lessor.sandbox.slack.people_routes import answering, body_of
 
 Json = dict[str, Any]
 
-_SWITCHES: Final = ("trigger_refusal_shape", "interaction_team_id", "enterprise_ids")
+_SWITCHES: Final = ("trigger_refusal_shape", "interaction_team_id", "enterprise_ids", "file_seconds")
 
 
 class FaultRoutes:

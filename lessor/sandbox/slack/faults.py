@@ -1,6 +1,6 @@
 """What the sandbox can be told to get wrong, while it runs.
 
-Faults on calls (the app calls Slack), matched by method name or `*`:
+Faults on calls (the app calls Slack), matched by method name or `*`; `down` also by `upload`, where files are sent:
   rate_limit     answer 429 with `retry_after` seconds
   error          answer `{"ok": false, "error": error}`
   slow           answer after `seconds`

@@ -11,7 +11,6 @@ from starlette.routing import Route
 
 from lessor.sandbox.slack import limits
 from lessor.sandbox.slack.api_chat import revise
-from lessor.sandbox.slack.blockkit import check_message_blocks
 from lessor.sandbox.slack.core import Core, ResponseUrl
 from lessor.sandbox.slack.errors import SlackError
 
@@ -28,6 +27,7 @@ class Hooks:
         return [
             Route("/hooks/{team}/{key}", self._response_url, methods=["POST"]),
             Route("/upload/{file_id}", self._upload, methods=["POST"]),
+            Route("/files/{file_id}", self._file),
             Route("/files/{file_id}/{name}", self._file),
             Route("/archives/{channel}/{ts}", self._permalink),
         ]
@@ -56,32 +56,32 @@ class Hooks:
             core.store.remove(original)
         elif content.get("replace_original") and original is not None:
             blocks = content.get("blocks")
-            check_message_blocks(blocks or [])
+            core.check_blocks(blocks or [])
             revise(core, original, content.get("text", ""), blocks, content.get("attachments"))
         else:
             core.tell(known.person, known.channel, content, known.thread_ts)
 
     async def _upload(self, request: Request) -> Response:
-        file_id = request.path_params["file_id"]
-        file = self._core.store.files.get(file_id)
+        file = self._core.files.known.get(request.path_params["file_id"])
         if file is None:
             return PlainTextResponse("file_not_found", status_code=404)
+        if self._core.faults.use("down", "upload") is not None:
+            return PlainTextResponse("upstream unavailable", status_code=503)
         content = await request.body()
         if request.headers.get("content-type", "").startswith("multipart/form-data"):
             form = await request.form()
             uploads = [value for value in form.values() if not isinstance(value, str)]
             content = await uploads[0].read() if uploads else b""
-        if len(content) != file["size"]:
+        if len(content) != file.size:
             return PlainTextResponse("file size does not match the announced length", status_code=400)
-        self._core.store.contents[file_id] = content
+        file.content = content
         return PlainTextResponse(f"OK - {len(content)}")
 
     async def _file(self, request: Request) -> Response:
-        content = self._core.store.contents.get(request.path_params["file_id"])
-        if content is None:
+        file = self._core.files.known.get(request.path_params["file_id"])
+        if file is None or file.content is None:
             return PlainTextResponse("file_not_found", status_code=404)
-        image = request.path_params["name"].lower().endswith(".png")
-        return Response(content, media_type="image/png" if image else "application/octet-stream")
+        return Response(file.content, media_type=file.mimetype)
 
     async def _permalink(self, request: Request) -> Response:
         digits = request.path_params["ts"].removeprefix("p")

@@ -30,6 +30,7 @@ OVERFLOW_OPTIONS: Final = 5
 INPUT_TEXT: Final = 3000
 URL: Final = 3000
 ALT_TEXT: Final = 2000
+FILE_ALT_TEXT: Final = 1000
 MARKDOWN_TEXT: Final = 12_000
 CONFIRM_TITLE: Final = 100
 CONFIRM_TEXT: Final = 300
@@ -73,6 +74,7 @@ METHOD_TIERS: Final = {
     "conversations.replies": 3,
     "files.completeUploadExternal": 4,
     "files.getUploadURLExternal": 4,
+    "files.info": 4,
     "reactions.add": 3,
     "team.info": 3,
     "usergroups.list": 2,

@@ -36,7 +36,7 @@ class Text:
         elif len(value) < self.least:
             found.append(problem(f"must be more than {self.least - 1} characters", at))
         elif self.pattern and not re.fullmatch(self.pattern, value):
-            found.append(problem("does not match the expected format", at))
+            found.append(problem(f"input must match regex pattern: {self.pattern}", at))
 
 
 @dataclass(frozen=True)

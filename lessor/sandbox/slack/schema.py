@@ -26,6 +26,14 @@ def _one_of_two(first: str, second: str) -> Any:
     return across
 
 
+def _one_alone(first: str, second: str) -> Any:
+    def across(value: Mapping[str, Any], at: str, found: list[str]) -> None:
+        if (value.get(first) is None) == (value.get(second) is None):
+            found.append(problem(f"must define exactly one of `{first}` and `{second}`", at))
+
+    return across
+
+
 def _choices(value: Mapping[str, Any], at: str, found: list[str]) -> None:
     options, groups = value.get("options"), value.get("option_groups")
     if options is None and groups is None:
@@ -73,7 +81,10 @@ _TYPED: Final[dict[str, Rule]] = {
         {}, {"trigger_actions_on": Many(Choice(("on_enter_pressed", "on_character_entered")), 2)}
     ),
 }
-_IMAGE: Final[dict[str, Rule]] = {"image_url": Text(limits.URL), "slack_file": Free()}
+_SLACK_FILE: Final = Shape(
+    {}, {"id": Text(limits.ELEMENT_ID, pattern="^[F][A-Z0-9]{8,}$"), "url": Text(limits.URL)}, _one_alone("id", "url")
+)
+_IMAGE: Final[dict[str, Rule]] = {"image_url": Text(limits.URL), "slack_file": _SLACK_FILE}
 
 ELEMENTS: Final[dict[str, Shape]] = {
     "button": Shape(
@@ -136,8 +147,8 @@ ELEMENTS: Final[dict[str, Shape]] = {
     "radio_buttons": Shape(
         {"options": Many(_RICH_OPTION, limits.CHOICES)}, {**_COMMON, "initial_option": _RICH_OPTION}, _choices
     ),
-    "datepicker": Shape({}, {**_HINTED, "initial_date": Text(10, pattern=r"\d{4}-\d{2}-\d{2}")}),
-    "timepicker": Shape({}, {**_HINTED, "initial_time": Text(5, pattern=r"\d{2}:\d{2}"), "timezone": Text(64)}),
+    "datepicker": Shape({}, {**_HINTED, "initial_date": Text(10, pattern=r"^\d{4}-\d{2}-\d{2}$")}),
+    "timepicker": Shape({}, {**_HINTED, "initial_time": Text(5, pattern=r"^\d{2}:\d{2}$"), "timezone": Text(64)}),
     "datetimepicker": Shape({}, {**_COMMON, "initial_date_time": Number(1_000_000_000, 9_999_999_999)}),
     "plain_text_input": Shape(
         {},

@@ -28,6 +28,7 @@ NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "conversations.replies": _HISTORY,
     "files.completeUploadExternal": ("files:write",),
     "files.getUploadURLExternal": ("files:write",),
+    "files.info": ("files:read",),
     "reactions.add": ("reactions:write",),
     "team.info": ("team:read",),
     "usergroups.list": ("usergroups:read",),

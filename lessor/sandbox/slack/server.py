@@ -27,7 +27,15 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from lessor.sandbox.slack import api_apps, api_chat, api_conversations, api_people, api_usergroups, api_views
+from lessor.sandbox.slack import (
+    api_apps,
+    api_chat,
+    api_conversations,
+    api_files,
+    api_people,
+    api_usergroups,
+    api_views,
+)
 from lessor.sandbox.slack.api import WebApi
 from lessor.sandbox.slack.client import SandboxClient
 from lessor.sandbox.slack.clock import Clock, SystemClock
@@ -40,7 +48,7 @@ from lessor.sandbox.slack.persistence import Snapshot
 from lessor.sandbox.slack.workspace import Workspace
 
 _STATIC = Path(__file__).parent / "static"
-_MODULES = (api_apps, api_chat, api_conversations, api_people, api_usergroups, api_views)
+_MODULES = (api_apps, api_chat, api_conversations, api_files, api_people, api_usergroups, api_views)
 
 
 class RunningSandbox(SandboxClient):
@@ -97,8 +105,8 @@ async def serve(
         if http_target:
             core.deliveries.transport = HttpTarget(http_target, core.workspace.app.signing_secret, core.clock)
         if snapshot is not None:
-            snapshot.load(core.store)
-        keeping = asyncio.create_task(snapshot.keep(core.store)) if snapshot is not None else None
+            snapshot.load(core.store, core.files)
+        keeping = asyncio.create_task(snapshot.keep(core.store, core.files)) if snapshot is not None else None
         sys.stdout.write(f"Slack sandbox on {core.base_url}/\n")
         sys.stdout.flush()
         try:
@@ -106,7 +114,7 @@ async def serve(
         finally:
             if keeping is not None and snapshot is not None:
                 keeping.cancel()
-                snapshot.save(core.store)
+                snapshot.save(core.store, core.files)
 
 
 def application(core: Core, closing: asyncio.Event) -> Starlette:

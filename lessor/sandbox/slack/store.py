@@ -1,4 +1,4 @@
-"""What has been said: messages, direct conversations and files, and a count of changes to wait on."""
+"""What has been said: messages and direct conversations, and a count of changes to wait on."""
 
 from __future__ import annotations
 
@@ -53,8 +53,6 @@ class Store:
         self.clock = clock
         self.posts: dict[str, list[Post]] = {}
         self.directs: dict[str, Direct] = {}
-        self.files: dict[str, Json] = {}
-        self.contents: dict[str, bytes] = {}
         self.read: dict[str, str] = {}
         self.revision = 0
         self._last_ts = 0
@@ -144,7 +142,7 @@ class Store:
         return described
 
     def dump(self) -> Json:
-        """Everything said and what became of accounts, as plain data; file contents and open screens are not kept."""
+        """Everything said and what became of accounts, as plain data; open screens are not kept."""
         return {
             "posts": {channel: [asdict(post) for post in posts] for channel, posts in self.posts.items()},
             "directs": [asdict(direct) for direct in self.directs.values()],

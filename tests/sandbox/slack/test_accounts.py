@@ -14,6 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from lessor.sandbox.slack import ManualClock, PersonError, RunningSandbox, Workspace, running_slack_sandbox
 from lessor.sandbox.slack.clock import SystemClock
+from lessor.sandbox.slack.files import Files
 from lessor.sandbox.slack.persistence import Snapshot
 from lessor.sandbox.slack.store import Store
 from tests.sandbox.slack.rehearsal import bolt_app, connected
@@ -160,7 +161,7 @@ def test_accounts_survive_a_restart(tmp_path: Path) -> None:
     store = Store(workspace, SystemClock())
     workspace.change_person("manager", status="Out of office", status_emoji=":palm_tree:", status_expiration=9)
     workspace.change_person("finance", deleted=True)
-    Snapshot(path).save(store)
+    Snapshot(path).save(store, Files(SystemClock()))
     loaded = Store(Workspace.default(), SystemClock())
-    Snapshot(path).load(loaded)
+    Snapshot(path).load(loaded, Files(SystemClock()))
     assert loaded.workspace.people == workspace.people

@@ -13,6 +13,7 @@ from lessor.sandbox.slack import Workspace
 from lessor.sandbox.slack.__main__ import main
 from lessor.sandbox.slack.clock import SystemClock
 from lessor.sandbox.slack.default_workspace import DEFAULT
+from lessor.sandbox.slack.files import Files
 from lessor.sandbox.slack.mrkdwn import escape, from_typed, normalise, unescape
 from lessor.sandbox.slack.persistence import Snapshot
 from lessor.sandbox.slack.store import Store
@@ -54,18 +55,18 @@ async def test_messages_survive_a_restart(tmp_path: Path) -> None:
     saved = asyncio.Event()
 
     class Noticed(Snapshot):
-        def save(self, store: Store) -> None:
-            super().save(store)
+        def save(self, store: Store, files: Files) -> None:
+            super().save(store, files)
             saved.set()
 
-    keeping = asyncio.create_task(Noticed(path, quiet_seconds=0.0).keep(store))
+    keeping = asyncio.create_task(Noticed(path, quiet_seconds=0.0).keep(store, Files(SystemClock())))
     await asyncio.sleep(0)
     direct = store.direct("U0REQUESTER", "U0LESSOR")
     post = store.add(direct.id, "U0LESSOR", "kept", blocks=[{"type": "divider", "block_id": "b"}])
     await saved.wait()
     keeping.cancel()
     loaded = Store(Workspace.default(), SystemClock())
-    Snapshot(path).load(loaded)
+    Snapshot(path).load(loaded, Files(SystemClock()))
     assert loaded.posts == {direct.id: [post]}
     assert loaded.find_direct("U0LESSOR", "U0REQUESTER") == direct
     assert loaded.next_ts() > post.ts
@@ -75,7 +76,7 @@ def test_a_broken_state_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "slack.json"
     path.write_text("{")
     with pytest.raises(ValueError, match=r"slack\.json is no sandbox state .* move it away to start afresh"):
-        Snapshot(path).load(Store(Workspace.default(), SystemClock()))
+        Snapshot(path).load(Store(Workspace.default(), SystemClock()), Files(SystemClock()))
 
 
 def test_a_wrong_workspace_file_stops_the_program_with_one_line(

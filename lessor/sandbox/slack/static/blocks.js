@@ -33,11 +33,11 @@ const BLOCKS = {
   },
   actions: (block, scene) => h("div", { class: "block actions" }, block.elements.map((one) => element(one, block, scene))),
   context: (block, scene) => h("div", { class: "block context" }, block.elements.map((one) =>
-    one.type === "image" ? h("img", { class: "context-image", src: one.image_url, alt: one.alt_text })
+    one.type === "image" ? h("img", { class: "context-image", src: imageAddress(one), alt: one.alt_text })
       : h("span", {}, textObject(one, scene.look)))),
   image: (block, scene) => h("figure", { class: "block image" },
     block.title && h("figcaption", {}, textObject(block.title, scene.look)),
-    h("img", { src: block.image_url, alt: block.alt_text, loading: "lazy" })),
+    h("img", { src: imageAddress(block), alt: block.alt_text, title: block.alt_text })),
   input(block, scene) {
     const id = `field-${scene.id}-${block.block_id}`;
     const error = (scene.errors || {})[block.block_id];
@@ -52,8 +52,14 @@ const BLOCKS = {
   rich_text: (block, scene) => h("div", { class: "block rich" }, block.elements.map((one) => rich(one, scene.look))),
 };
 
+// An image is somewhere on the web, or a file that was uploaded here.
+function imageAddress(image) {
+  if (!image.slack_file) return image.image_url;
+  return image.slack_file.id ? `/files/${image.slack_file.id}` : new URL(image.slack_file.url).pathname;
+}
+
 function element(one, block, scene) {
-  if (one.type === "image") return h("img", { class: "accessory-image", src: one.image_url, alt: one.alt_text });
+  if (one.type === "image") return h("img", { class: "accessory-image", src: imageAddress(one), alt: one.alt_text });
   return control(one, block, scene, {});
 }
 
