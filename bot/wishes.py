@@ -26,7 +26,7 @@ from lessor.rendering import Renderer
 CARD = "wish"
 
 GRANTED = "extension-granted"
-_DECISIONS = ("extension-rejected", "extension-lapsed", GRANTED)
+_DECISIONS = ("extension-rejected", "extension-lapsed", "extension-taken-back", GRANTED)
 
 Events = Callable[[str], Sequence[Event]]
 """What is on record about a lease, oldest first; it may block."""
@@ -104,7 +104,8 @@ class Wishes:
     def waits(self, lease: Lease, now: datetime, recipient: Recipient, around: Around = NOTHING) -> Message:
         """To whoever wishes: who can decide, and how long it runs on meanwhile."""
         parts = self._wording.parts("extension-asked.j2", zone=recipient.zone, **facts(lease, now, around))
-        return compose(parts, [self._buttons.details(lease.id)])
+        back = [self._buttons.take_back(lease.id)] if lease.wish else []
+        return compose(parts, [self._buttons.details(lease.id), *back])
 
     async def _asked(self, lease: Lease, wish: Wish, now: datetime) -> tuple[tuple[Person, ...], Around]:
         """Who can decide the wish now, and what its card says of the surroundings."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from lessor.contracts import Act, Verb
-from lessor.domain import changes, questions, transitions
+from lessor.domain import changes, extension, questions, transitions
 from lessor.domain.errors import Refused
-from lessor.domain.lease import Change, Lease, State
+from lessor.domain.lease import IN_USE, Change, Lease, State
 from lessor.domain.pending import Changes
 from lessor.domain.people import Person
 
@@ -36,7 +36,7 @@ def change(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
     if act.verb is Verb.DENY:
         return transitions.deny(lease, person, act.reason, now)
     if act.verb is Verb.WITHDRAW:
-        return transitions.withdraw(lease, person.id if person.is_same(lease.holder_ids) else act.by, now)
+        return _withdraw(lease, act, person, now)
     if act.verb is Verb.ASK:
         return questions.ask(lease, person, act.reason, now)
     if act.verb is Verb.REPLY:
@@ -59,6 +59,8 @@ def words(lease: Lease, act: Act) -> str:
     """What the person is told when the act had its effect."""
     if act.verb is Verb.APPROVE and lease.state is State.AWAITING_APPROVAL:
         return "your approval is recorded; more are needed"
+    if act.verb is Verb.WITHDRAW and lease.state in IN_USE:
+        return "the wish for a later end is taken back; it ends as it would have without"
     told = {
         Verb.APPROVE: "approved",
         Verb.DENY: "denied",
@@ -71,6 +73,13 @@ def words(lease: Lease, act: Act) -> str:
         Verb.REPLY: "your answer is on its way to those who decide",
     }
     return told[act.verb]
+
+
+def _withdraw(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
+    """The request; or, of a lease in use, the wish for a later end."""
+    if lease.wish is not None:
+        return extension.take_back(lease, person, now)
+    return transitions.withdraw(lease, person.id if person.is_same(lease.holder_ids) else act.by, now)
 
 
 def _other_request(lease: Lease, act: Act, person: Person, now: datetime) -> Change:

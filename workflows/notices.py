@@ -29,6 +29,7 @@ _NOTICES = {
     "extension-granted": Notice.EXTENSION_DECIDED,
     "extension-rejected": Notice.EXTENSION_DECIDED,
     "extension-lapsed": Notice.EXTENSION_DECIDED,
+    "extension-taken-back": Notice.EXTENSION_DECIDED,
     "shortened": Notice.SHORTENED,
     "suspended": Notice.SUSPENDED,
     "resumed": Notice.RESUMED,

@@ -124,6 +124,10 @@ class Buttons:
         """Take a request back; it asks first, unless the message around it is the question."""
         return self._dangerous(Do.WITHDRAW, "withdraw", lease_id, asked=asked)
 
+    def take_back(self, lease_id: str) -> ButtonElement:
+        """Do without the later end that one wished for; it asks first."""
+        return self._dangerous(Do.WITHDRAW, "take_back", lease_id, asked=False)
+
     def _extend(self, lease: Lease) -> list[ButtonElement]:
         return [self._primary(Do.EXTEND, "extend", lease.id)] if lease.allowance else []
 

@@ -22,7 +22,8 @@ VIA = "cli"
 WISHES = {Verb.APPROVE: Verb.GRANT, Verb.DENY: Verb.REJECT}
 QUESTIONS = {
     Verb.RELEASE: "Give {id} back now? Its machines stop, and are deleted after the grace period",
-    Verb.WITHDRAW: "Withdraw the request {id}? What exists of it already is taken down",
+    Verb.WITHDRAW: "Withdraw the request {id} (of a lease in use, the wish for a later end)? What exists of a request "
+    "is taken down",
 }
 
 

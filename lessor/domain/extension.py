@@ -144,6 +144,15 @@ def lapse(lease: Lease, now: datetime) -> Change:
     return changed(lease, event, wish=None, **_back(lease, now))
 
 
+def take_back(lease: Lease, person: Person, now: datetime) -> Change:
+    """Whoever wished for a later end, or whose lease it is, does without it. Raises `Refused` (no-wish, not-owner)."""
+    wish = _wish(lease)
+    if not person.is_same(lease.holder_ids | {wish.by, *wish.ids}):
+        raise Refused("not-owner", f"only {wish.by}, and whose lease it is, can take the wish for a later end back")
+    event = Event("extension-taken-back", now, person.id, {"to": wish.until.isoformat()})
+    return changed(lease, event, wish=None, **_back(lease, now))
+
+
 def undecidable(lease: Lease, problem: str, now: datetime) -> Change:
     """Nobody is left who could decide: the end stays as it was."""
     wish = _wish(lease)

@@ -88,6 +88,18 @@ async def test_a_rejected_wish_says_why_and_when_it_ends(world: World) -> None:
     )
 
 
+async def test_a_wish_is_taken_back_by_a_button(world: World) -> None:
+    lease = await wished(world)
+    requester, manager = world.slack.person("requester"), world.slack.person("manager")
+    await requester.click(await requester.wait_for_message("*Asked:* a later end"), "withdraw")
+    await requester.wait_for_ephemeral("You took the wish for a later end")
+    await world.settled()
+    assert (world.engine.leases[lease.id].wish, world.engine.leases[lease.id].ends_at) == (None, lease.ends_at)
+    assert "<@U0REQUESTER> does without it." in visible_text(await requester.wait_for_message("*Taken back:*"))
+    for channel in ("gpu-approvals", ""):
+        assert buttons(await manager.wait_for_message("*Settled:* the extension", channel)) == []
+
+
 async def test_a_wish_that_nobody_decides_is_told_as_such(world: World) -> None:
     lease = await wished(world)
     assert lease.runs_until is not None

@@ -29,6 +29,8 @@ async def granted(world: World) -> Runs:
     assert lease.ends_at is not None
     await do(world, handle, Verb.EXTEND, until=lease.ends_at + 3 * HOUR, reason="and one more")
     await do(world, handle, Verb.REJECT, SECOND, reason="once is enough")
+    await do(world, handle, Verb.EXTEND, until=lease.ends_at + 4 * HOUR, reason="or one more after all")
+    await do(world, handle, Verb.WITHDRAW)
     return await finished(handle, "closed")
 
 

@@ -241,6 +241,15 @@ def test_a_rejection_brings_the_end_back_and_asking_again_does_not_put_it_off() 
     assert (granted.ends_at, granted.hold_over) == (LATER, False)
 
 
+def test_a_wish_is_taken_back_by_those_whose_it_is_and_by_nobody_else() -> None:
+    assert refusal(extension.take_back, a_lease(), REQUESTER, NOW)[0] == "no-wish"
+    assert refusal(extension.take_back, wishing(), MANAGER, NOW)[0] == "not-owner"
+    change = extension.take_back(wishing(), REQUESTER, NOW)
+    assert (change.lease.ends_at, change.lease.runs_until, change.lease.wish) == (ENDS, ENDS, None)
+    assert change.events == (Event("extension-taken-back", NOW, OWNER, {"to": LATER.isoformat()}),)
+    assert wishing(lease=change.lease, now=NOW + MINUTE).runs_until == min(ENDS + DAY, LATER)
+
+
 def test_a_rejection_after_the_end_warns_before_it_stops() -> None:
     """Law 4: whoever was told that it runs on for a while is told that it does not."""
     now = ENDS + 3 * HOUR
