@@ -1,0 +1,85 @@
+"""The source that most fleets have: Prometheus, or what speaks its API, with DCGM's metrics of every GPU."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from lessor.domain.usage import Reading, Subject
+from lessor.refusals import TelemetryError
+from lessor.telemetry.asking import Asker, Credentials
+from lessor.telemetry.promql import SKEW, Metrics, expression
+from lessor.telemetry.samples import Samples
+
+TIMEOUT = timedelta(seconds=5)
+SHOWN = 300
+
+
+class PrometheusSource:
+    """One Prometheus. A `Telemetry`: every call is one query, whatever the size of the fleet."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        *,
+        metrics: Metrics | None = None,
+        credentials: Credentials | None = None,
+        ca_file: str = "",
+        headers: Mapping[str, str] | None = None,
+        timeout: timedelta = TIMEOUT,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`url` is the address up to and without `/api/v1`; `headers` go with every query, such as a tenant's."""
+        self.name = name
+        self._url = f"{url.rstrip('/')}/api/v1/query"
+        self._metrics = metrics or Metrics()
+        self._asker = Asker(name, credentials or Credentials(), ca_file, headers or {})
+        self._seconds = timeout.total_seconds()
+        self._clock = clock
+
+    def read(self, at: datetime, length: timedelta, only: Sequence[Subject] = ()) -> Reading:
+        """What was measured in (at - length, at]; see `Telemetry.read`. An empty store gives an empty reading."""
+        now = self._clock()
+        form = {
+            "query": expression(self._metrics, length, now, only),
+            "time": f"{at.timestamp():.3f}",
+            "timeout": f"{max(int(self._seconds * 1000), 1)}ms",
+        }
+        answer = self._asker.ask(self._url, form, self._seconds)
+        self._check_clock(answer.said_at, now)
+        samples = Samples(self._metrics.labels, self._metrics.host)
+        try:
+            for series in self._series(answer.document):
+                samples.add(series["metric"], float(series["value"][1]))
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+            raise self._failed("answered with series that cannot be read; check that its url is Prometheus'") from None
+        return samples.reading(self.name, at)
+
+    def _series(self, document: dict[str, Any]) -> list[dict[str, Any]]:
+        """The series of a whole answer."""
+        if document.get("status") != "success":
+            said = " ".join(str(document.get("error", "no reason")).split())[:SHOWN]
+            raise self._failed(f"could not answer: {said}")
+        if document.get("warnings"):
+            said = " ".join(str(document["warnings"]).split())[:SHOWN]
+            raise self._failed(f"answered only in part: {said}; see which of its stores is missing")
+        data = document["data"]
+        if data["resultType"] != "vector":
+            raise self._failed("answered with something other than a vector; check that its url is Prometheus'")
+        found: list[dict[str, Any]] = data["result"]
+        return found
+
+    def _check_clock(self, said_at: datetime | None, now: float) -> None:
+        if said_at is None:
+            return
+        apart = said_at.timestamp() - now
+        if abs(apart) > SKEW.total_seconds():
+            way = "ahead of" if apart > 0 else "behind"
+            at = datetime.fromtimestamp(now, UTC).strftime("%H:%M:%S UTC")
+            raise self._failed(f"has a clock {abs(apart):.0f} s {way} ours ({at}); set both by NTP")
+
+    def _failed(self, what: str) -> TelemetryError:
+        return TelemetryError(f"telemetry source '{self.name}' {what}")

@@ -1,0 +1,208 @@
+"""Turns the series of one answer into what each GPU and each machine did; what cannot be is unknown, never zero."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from lessor.domain.usage import GpuUse, HostUse, Origin, Reading, Seen
+from lessor.telemetry.promql import AHEAD, COVERED, DEVICE, NEWEST, RESTARTED, SIGNAL, STEPS, TARGET, LabelNames
+
+BLANK = 2_147_483_632.0
+"""The smallest of the values by which DCGM says that it does not know: it writes no sample, or one of these."""
+WHOLE = 0.8
+"""The share of a tick in which a series must have had fresh samples; below it, its exporter was away."""
+MOST = {"engine": 1.0, "sm": 1.0, "util": 100.0, "cpu": 100.0}
+IN_USE = 0.01
+"""The share of its memory above which a GPU is in use although it computes nothing."""
+EC2 = re.compile(r"^(i-[0-9a-f]{8,17})(\.|$)")
+
+Key = tuple[str | None, ...]
+
+
+@dataclass
+class _Thing:
+    """One GPU, slice or machine as one exporter tells of it."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
+
+
+class Samples:
+    """Collects the values of one answer, one by one, and says at its end what was seen."""
+
+    def __init__(self, names: LabelNames, host: Iterable[str]) -> None:
+        owners = (*names.namespace, *names.pod)
+        self._names = names
+        self._host = frozenset(host)
+        self._gpu_key = (*DEVICE, *TARGET, *owners)
+        self._host_key = (*TARGET, *owners)
+        self._gpus: dict[Key, _Thing] = {}
+        self._hosts: dict[Key, _Thing] = {}
+        self._restarted: set[Key] = set()
+        self._processes: dict[tuple[str, str], float] = {}
+        self.capped = 0
+
+    def add(self, labels: dict[str, str], value: float) -> None:
+        """One series of the answer; `labels` tells by `SIGNAL` what its value is."""
+        signal = labels[SIGNAL]
+        kind, told, what = signal.partition("-")
+        if signal == RESTARTED:
+            self._restarted.add(tuple(map(labels.get, TARGET)))
+            return
+        if signal == "processes":
+            self._processes[labels.get("UUID", ""), labels.get("GPU_I_ID", "")] = value
+            return
+        of_host = kind == "host" if told else signal in self._host
+        things, names = (self._hosts, self._host_key) if of_host else (self._gpus, self._gpu_key)
+        key = tuple(map(labels.get, names))
+        thing = things.get(key)
+        if thing is None:
+            thing = things[key] = _Thing()
+        thing.values[what or signal] = value
+        if what == NEWEST:
+            thing.labels = labels
+
+    def reading(self, source: str, at: datetime) -> Reading:
+        """Everything that was seen; what has no fresh sample, or one from the future, is left out: that is unknown."""
+        dropped, seen = 0, [*self._hosts_seen()]
+        unlabelled: Counter[str] = Counter()
+        for one in self._gpus_seen():
+            seen.append(one)
+            if not _owned(one.origin) and _in_use(one.gpu):
+                unlabelled[one.origin.node] += 1
+        for thing in (*self._gpus.values(), *self._hosts.values()):
+            dropped += int(thing.values.get(AHEAD, 0.0))
+        return Reading(source, at, tuple(seen), dropped, self.capped, dict(unlabelled))
+
+    def _gpus_seen(self) -> Iterator[Seen]:
+        sliced = {_card(thing.labels) for thing in self._gpus.values() if thing.labels.get("GPU_I_ID")}
+        merged: dict[Key, Seen] = {}
+        for thing in self._gpus.values():
+            labels = thing.labels
+            if not _counts(thing) or (_card(labels) in sliced and not labels.get("GPU_I_ID")):
+                continue
+            seen = self._gpu(thing)
+            gpu = labels.get("UUID") or "/".join((seen.origin.node, labels.get("gpu", "")))
+            key = (gpu, labels.get("GPU_I_ID"), seen.origin.namespace, seen.origin.pod)
+            merged[key] = _both(merged[key], seen) if key in merged else seen
+        return iter(merged.values())
+
+    def _gpu(self, thing: _Thing) -> Seen:
+        labels, within = thing.labels, self._within(thing.values)
+        origin = self._origin(labels)
+        part = labels.get("GPU_I_ID", "")
+        used, free = within("used"), within("free")
+        processes = self._processes.get((labels.get("UUID", ""), part))
+        use = GpuUse(
+            device="/".join(filter(None, (labels.get("gpu", ""), part))),
+            machine=origin.machine or origin.node,
+            slice=bool(part),
+            engine=within("engine"),
+            util=None if part else within("util"),
+            sm=within("sm"),
+            memory_used=used,
+            memory_total=used + free if used is not None and free is not None else None,
+            power=within("power"),
+            processes=int(processes) if processes is not None and math.isfinite(processes) else None,
+        )
+        return Seen(origin, _time(thing), gpu=use, restarted=self._away(thing))
+
+    def _hosts_seen(self) -> Iterator[Seen]:
+        for thing in filter(_counts, self._hosts.values()):
+            within = self._within(thing.values)
+            sessions, kernels = within("sessions"), within("kernels")
+            use = HostUse(
+                cpu=within("cpu"),
+                network=within("network"),
+                disk=within("disk"),
+                sessions=int(sessions) if sessions is not None else None,
+                kernels=int(kernels) if kernels is not None else None,
+                requests=within("requests"),
+            )
+            yield Seen(self._origin(thing.labels), _time(thing), host=use, restarted=self._away(thing))
+
+    def _within(self, values: Mapping[str, float]) -> Callable[[str], float | None]:
+        """The signal as it can be: more than the most is the most, and counted; what is no amount at all is unknown."""
+
+        def within(signal: str) -> float | None:
+            value = values.get(signal)
+            if value is None:
+                return None
+            most = MOST.get(signal)
+            if 0.0 <= value <= (most or BLANK):
+                return value
+            self.capped += 1
+            return most if most is not None and most < value < BLANK else None
+
+        return within
+
+    def _origin(self, labels: Mapping[str, str]) -> Origin:
+        names = self._names
+        namespace, pod = _first(labels, names.namespace), _first(labels, names.pod)
+        if any(exporter in pod for exporter in names.exporters):
+            # With no labels of the workload, the exporter's own stand in their place (case E03).
+            namespace = pod = ""
+        node = _first(labels, names.node) or labels.get("instance", "")
+        found = EC2.match(node)
+        machine = _first(labels, names.machine) or (found[1] if found else "")
+        return Origin(_first(labels, names.lease), machine, node, namespace, pod)
+
+    def _away(self, thing: _Thing) -> bool:
+        """Whether its exporter began anew in the tick, or gave nothing for a part of it."""
+        restarted = tuple(map(thing.labels.get, TARGET)) in self._restarted
+        return restarted or thing.values.get(COVERED, 0.0) < WHOLE * STEPS
+
+
+def _counts(thing: _Thing) -> bool:
+    return NEWEST in thing.values and not thing.values.get(AHEAD)
+
+
+def _time(thing: _Thing) -> datetime:
+    return datetime.fromtimestamp(thing.values[NEWEST], UTC)
+
+
+def _card(labels: Mapping[str, str]) -> Key:
+    return (*map(labels.get, TARGET), labels.get("gpu"))
+
+
+def _first(labels: Mapping[str, str], names: Iterable[str]) -> str:
+    return next((labels[name] for name in names if labels.get(name)), "")
+
+
+def _owned(origin: Origin) -> bool:
+    return bool(origin.lease or origin.machine or origin.namespace or origin.pod)
+
+
+def _in_use(gpu: GpuUse | None) -> bool:
+    if gpu is None:
+        return False
+    held = (gpu.memory_used or 0.0) > IN_USE * (gpu.memory_total or math.inf)
+    return bool(gpu.engine or gpu.util or gpu.processes or held)
+
+
+def _both(one: Seen, other: Seen) -> Seen:
+    """The same GPU, told by two exporters: the most of both, and whole where one of them was."""
+    if one.gpu is None or other.gpu is None:
+        return one
+    gpu, also = one.gpu, other.gpu
+    most = replace(
+        gpu,
+        engine=_most(gpu.engine, also.engine),
+        util=_most(gpu.util, also.util),
+        sm=_most(gpu.sm, also.sm),
+        memory_used=_most(gpu.memory_used, also.memory_used),
+        memory_total=_most(gpu.memory_total, also.memory_total),
+        power=_most(gpu.power, also.power),
+    )
+    origin = one.origin if _owned(one.origin) else other.origin
+    newest = max(one.newest, other.newest)
+    return Seen(origin, newest, most, restarted=one.restarted and other.restarted)
+
+
+def _most(one: float | None, other: float | None) -> float | None:
+    return other if one is None else one if other is None else max(one, other)
