@@ -63,11 +63,15 @@ class NotifyInput:
 
 @dataclass(frozen=True)
 class Delivery:
-    """Whether somebody was reached, by which channel (`slack:dm`, `slack:channel`, ...), or why nobody was."""
+    """Whether somebody was reached, by which channel (`slack:dm`, `slack:channel`, ...), or why nobody was.
+
+    `owner` says that it was one of those whose the lease is, in person.
+    """
 
     delivered: bool
     via: str = ""
     problem: str = ""
+    owner: bool = False
 
 
 class Alarm(StrEnum):

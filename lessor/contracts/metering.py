@@ -5,14 +5,19 @@ from datetime import datetime, timedelta
 
 from lessor.contracts.messages import PageInput
 from lessor.domain.idle import Evidence, IdleTerms
+from lessor.domain.worktime import Hours
 
 
 @dataclass(frozen=True)
 class Metered:
-    """What the meter found of a lease. It is told when the verdict changes, not with every tick."""
+    """What the meter found of a lease. It is told when the verdict changes, not with every tick.
+
+    `hours` is when its owner works (`Person.hours`), `None` where that is not known.
+    """
 
     evidence: Evidence
     terms: IdleTerms = field(default_factory=IdleTerms)
+    hours: Hours | None = None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from lessor.domain.idle import Evidence, IdleTerms
+from lessor.domain.worktime import Hours
 
 
 class Rung(StrEnum):
@@ -35,7 +36,8 @@ class Told:
 class Ladder:
     """The lease does nothing: what proves it, under which terms, and what its people were told.
 
-    `next_try` is when a step that could not be taken is tried again, `held_back` why it could not.
+    `next_try` is when a step that could not be taken is tried again, `held_back` why it could not. `hours` is when its
+    owner works, where that is known.
     """
 
     evidence: Evidence
@@ -43,6 +45,7 @@ class Ladder:
     told: tuple[Told, ...] = ()
     next_try: datetime | None = None
     held_back: str = ""
+    hours: Hours | None = None
 
 
 @dataclass(frozen=True)
