@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from lessor.contracts import MeterReport
 from lessor.domain.absence import Absence
 from lessor.domain.alerts import Threshold
 from lessor.domain.budget import Entry, Metering
@@ -15,6 +16,7 @@ from lessor.domain.lease import Event, Lease
 from lessor.domain.quota import Account, Ceiling, Reservation
 from lessor.domain.records import AuditReport, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.resource import Resource
+from lessor.domain.states import State
 from lessor.domain.usage import HourUse, Observation
 
 
@@ -47,7 +49,15 @@ class LeaseBook(Protocol):
 
     def leases(self, query: LeaseQuery) -> tuple[Lease, ...]: ...
 
+    def revisions(self, *states: State) -> dict[str, int]:
+        """At which revision each lease in one of these states stands; cheap, whatever the leases are like."""
+        ...
+
     def events(self, lease_id: str) -> tuple[StoredEvent, ...]: ...
+
+    def happened(self, type: str, since: datetime) -> tuple[StoredEvent, ...]:
+        """The latest events of this type since then, of all leases, newest first; no more than a screenful or two."""
+        ...
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> AuditReport: ...
 
@@ -140,8 +150,22 @@ class MeterBook(Protocol):
         """Where one lease stood after the latest tick in which it was judged."""
         ...
 
-    def meter(self, at: datetime, found: Sequence[tuple[Observation, Standing]]) -> bool:
+    def last_report(self) -> MeterReport | None:
+        """What the latest tick on record came to."""
+        ...
+
+    def meter(
+        self, at: datetime, found: Sequence[tuple[Observation, Standing]], report: MeterReport | None = None
+    ) -> bool:
         """Store a tick in one bulk insert; false when it, or a later one, is on record: then nothing changes."""
+        ...
+
+    def told(self) -> dict[str, str]:
+        """What each lease was told last of what it does, in the words in which `tell` stored it."""
+        ...
+
+    def tell(self, told: Mapping[str, str], at: datetime) -> None:
+        """Store that these leases have heard this; no words at all take a lease out."""
         ...
 
     def observations(self, since: datetime, until: datetime, lease_id: str = "") -> Iterator[Observation]:
@@ -178,7 +202,7 @@ class BrakeBook(Protocol):
         ...
 
 
-class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, AbsenceBook, Protocol):
+class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, AbsenceBook, MeterBook, BrakeBook, Protocol):
     """The SQL record, whole. Calls are short and synchronous; they raise `LedgerUnavailableError` when it is down."""
 
 

@@ -9,6 +9,9 @@ from lessor.domain.lease import Event
 from lessor.domain.request import Place, Request
 from lessor.domain.resource import Resource
 
+FLEET = "fleet"
+"""The subject of what is on record about all leases at once; no lease has this id."""
+
 
 @dataclass(frozen=True)
 class Submission:
@@ -50,7 +53,10 @@ class AuditReport:
 
 @dataclass(frozen=True)
 class LeaseQuery:
-    """A page of leases. Empty fields do not filter; `after` is the last id of the page before, `but` one left out."""
+    """A page of leases. Empty fields do not filter; `after` is the last id of the page before, `but` one left out.
+
+    `ids` are the only ones that are looked for.
+    """
 
     owner_ids: tuple[str, ...] = ()
     teams: tuple[str, ...] = ()
@@ -58,6 +64,7 @@ class LeaseQuery:
     after: str = ""
     limit: int = 100
     but: str = ""
+    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

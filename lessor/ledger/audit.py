@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, and_, bindparam, func, select
 
 from lessor.domain.lease import Event
-from lessor.domain.records import AuditReport, StoredEvent
+from lessor.domain.records import FLEET, AuditReport, StoredEvent
 from lessor.ledger.book import Book
+from lessor.ledger.brake import fingerprint, stored
 from lessor.ledger.chain import ChainReader, Entry
 from lessor.ledger.leases import columns
+from lessor.ledger.meter_models import BRAKES
 from lessor.ledger.models import EVENTS, HEAD, LEASES
 from lessor.ledger.snapshots import LEASE, UnreadableSnapshotError, digest
 
 PAGE = 1_000
+MOST_HAPPENED = 200
 
 _ENTRY = select(*(EVENTS.c[name] for name in Entry._fields))
 _OF_LEASE = _ENTRY.where(EVENTS.c.lease_id == bindparam("lease")).order_by(EVENTS.c.seq)
@@ -46,9 +50,20 @@ _ORPHANS = (
     select(EVENTS.c.lease_id)
     .distinct()
     .outerjoin(LEASES, LEASES.c.id == EVENTS.c.lease_id)
-    .where(LEASES.c.id.is_(None))
+    .where(LEASES.c.id.is_(None), EVENTS.c.lease_id != FLEET)
     .order_by(EVENTS.c.lease_id)
     .limit(PAGE)
+)
+_HAPPENED = (
+    _ENTRY.where(EVENTS.c.type == bindparam("kind"), EVENTS.c.at >= bindparam("since"))
+    .order_by(EVENTS.c.at.desc(), EVENTS.c.seq.desc())
+    .limit(MOST_HAPPENED)
+)
+_FLEET = select(func.max(EVENTS.c.revision)).where(EVENTS.c.lease_id == FLEET)
+_BRAKE = (
+    select(BRAKES, _FLEET.scalar_subquery().label("latest"), EVENTS.c.snapshot_hash)
+    .outerjoin(EVENTS, and_(EVENTS.c.lease_id == BRAKES.c.subject, EVENTS.c.revision == BRAKES.c.revision))
+    .where(BRAKES.c.subject == FLEET)
 )
 
 
@@ -59,6 +74,12 @@ class SqlChain(Book):
         """What happened to a lease, in order of the chain."""
         with self._db.read() as connection:
             rows = connection.execute(_OF_LEASE, {"lease": lease_id}).all()
+        return tuple(_stored(Entry(*row)) for row in rows)
+
+    def happened(self, type: str, since: datetime) -> tuple[StoredEvent, ...]:
+        """The latest events of this type since then, newest first."""
+        with self._db.read() as connection:
+            rows = connection.execute(_HAPPENED, {"kind": type, "since": since}).all()
         return tuple(_stored(Entry(*row)) for row in rows)
 
     def export(self) -> Iterable[StoredEvent]:
@@ -119,6 +140,18 @@ class SqlChain(Book):
         with self._db.read() as connection:
             orphans = connection.scalars(_ORPHANS).all()
         yield from (f"lease {lease_id} is missing, although the chain speaks of it" for lease_id in orphans)
+        yield from self._brake_against_chain()
+
+    def _brake_against_chain(self) -> Iterator[str]:
+        with self._db.read() as connection:
+            row = connection.execute(_BRAKE).one_or_none()
+            latest = connection.scalar(_FLEET) if row is None else row.latest
+        if row is None and latest:
+            yield "the brake is missing, although the chain speaks of it"
+        elif row is not None and row.revision != latest:
+            yield f"the brake stands at revision {row.revision}, although the chain has revision {latest or 0}"
+        elif row is not None and fingerprint(row.revision, stored(row)) != row.snapshot_hash:
+            yield "the brake is not as it was recorded: it was changed"
 
 
 def _against_chain(row: Row[Any]) -> str:

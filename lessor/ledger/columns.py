@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import DateTime, Dialect
+from sqlalchemy import BigInteger, DateTime, Dialect
 from sqlalchemy.types import TypeDecorator
 
 from lessor.domain.errors import instant
@@ -23,3 +23,16 @@ class Instant(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Seconds(TypeDecorator[datetime]):
+    """A moment on a full second, stored as seconds since 1970: eight bytes, in each of many million rows."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
+        return None if value is None else int(instant("the instant to store", value).timestamp())
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else datetime.fromtimestamp(value, UTC)

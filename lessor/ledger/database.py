@@ -14,7 +14,7 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy import Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
@@ -74,6 +74,12 @@ class Database:
         turn = self._turn() if self.is_sqlite else nullcontext()
         with self._errors(), turn, self._writing.begin() as connection:
             yield connection
+
+    def alone(self, connection: Connection, what: int) -> None:
+        """Wait until no other transaction that asked for `what` is open; `connection` is one that writes."""
+        # SQLite's writers have the database to themselves.
+        if not self.is_sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:what)"), {"what": what})
 
     def insert(self, into: Table) -> Any:
         """An INSERT that knows ON CONFLICT, in the words of this database."""

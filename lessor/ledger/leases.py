@@ -7,30 +7,21 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, func, select, update
+from sqlalchemy import Row, Select, bindparam, select
 
 from lessor.domain.budget import Metering
-from lessor.domain.errors import instant
-from lessor.domain.lease import Event, Lease
+from lessor.domain.lease import Event, Lease, State
 from lessor.domain.records import LeaseQuery
+from lessor.ledger.appending import append
 from lessor.ledger.book import Book
-from lessor.ledger.chain import Entry, canonical, entry_hash
 from lessor.ledger.commitments import CommitmentTable
-from lessor.ledger.models import EVENTS, HEAD, LEASES
+from lessor.ledger.models import LEASES
 from lessor.ledger.snapshots import LEASE, UnreadableSnapshotError, digest
-from lessor.ports import LedgerUnavailableError
 
 log = logging.getLogger(__name__)
 
-_RECORDED = (
-    select(func.count())
-    .where(EVENTS.c.lease_id == bindparam("lease"), EVENTS.c.revision == bindparam("rev"))
-    .scalar_subquery()
-)
-_HEAD = select(HEAD.c.entries, HEAD.c.hash, _RECORDED).with_for_update(of=HEAD)
-_MOVE_HEAD = update(HEAD).values(entries=bindparam("new_entries"), hash=bindparam("new_hash"))
-_ADD_EVENT = EVENTS.insert()
 _ONE = select(LEASES.c.snapshot).where(LEASES.c.id == bindparam("lease"))
+_REVISIONS = select(LEASES.c.id, LEASES.c.revision).where(LEASES.c.state.in_(bindparam("states", expanding=True)))
 
 
 class SqlLeaseBook(Book):
@@ -50,14 +41,7 @@ class SqlLeaseBook(Book):
             stored = connection.execute(self._store, columns(lease, snapshot)).rowcount == 1
             if stored and metering is not None:
                 self._months.write(connection, self._months.settled(connection, lease.id, metering))
-            head = connection.execute(_HEAD, {"lease": lease.id, "rev": lease.revision}).one_or_none()
-            if head is None:
-                raise LedgerUnavailableError("the head of the ledger's chain is missing; run `lessor audit verify`")
-            count, last, there = head
-            entries = _chained(lease, events, there, snapshot, (count, last))
-            if entries:
-                connection.execute(_ADD_EVENT, [entry._asdict() for entry in entries])
-                connection.execute(_MOVE_HEAD, {"new_entries": entries[-1].seq, "new_hash": entries[-1].hash})
+            append(connection, lease.id, lease.revision, events, digest(snapshot))
 
     def lease(self, lease_id: str) -> Lease | None:
         """The latest recorded revision. Raises `UnreadableSnapshotError` rather than let it pass for unknown."""
@@ -77,6 +61,11 @@ class SqlLeaseBook(Book):
                 break
             after = rows[-1].id
         return tuple(found)
+
+    def revisions(self, *states: State) -> dict[str, int]:
+        """At which revision each lease in one of these states stands."""
+        with self._db.read() as connection:
+            return dict(connection.execute(_REVISIONS, {"states": [state.value for state in states]}).tuples().all())
 
     @cached_property
     def _months(self) -> CommitmentTable:
@@ -105,24 +94,14 @@ def columns(lease: Lease, snapshot: str) -> dict[str, object]:
     }
 
 
-def _chained(lease: Lease, events: Sequence[Event], there: int, snapshot: str, head: tuple[int, str]) -> list[Entry]:
-    """The entries of `events` from position `there` on, as they follow the head of the chain."""
-    seq, last = head
-    fingerprint = digest(snapshot)
-    entries = []
-    for position, event in enumerate(events[there:], there):
-        seq += 1
-        at = instant("the time of an event", event.at)
-        what = (event.type, at, event.actor, canonical(event.data))
-        entry = Entry(seq, lease.id, lease.revision, position, *what, fingerprint, last)
-        last = entry_hash(entry)
-        entries.append(entry._replace(hash=last))
-    return entries
-
-
 def _matching(query: LeaseQuery) -> Select[Any]:
     statement = select(LEASES.c.id, LEASES.c.snapshot).order_by(LEASES.c.id)
-    filters = ((LEASES.c.owner, query.owner_ids), (LEASES.c.team, query.teams), (LEASES.c.state, query.states))
+    filters = (
+        (LEASES.c.owner, query.owner_ids),
+        (LEASES.c.team, query.teams),
+        (LEASES.c.state, query.states),
+        (LEASES.c.id, query.ids),
+    )
     for column, wanted in filters:
         if wanted:
             statement = statement.where(column.in_(wanted))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, CheckConstraint, Index, Integer, MetaData, Table, Text, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeEngine
 
@@ -44,14 +44,23 @@ class LeaseRow(Base):
     snapshot: Mapped[str]
 
 
+_DISPUTED = text("type = 'verdict-disputed'")
+
+
 class EventRow(Base):
-    """One entry of the chain. `snapshot_hash` is the digest of the lease's snapshot recorded together with it."""
+    """One entry of the chain. `snapshot_hash` is the digest of the lease's snapshot recorded together with it.
+
+    `lease_id` is its subject: a lease, or the fleet.
+    """
 
     __tablename__ = "events"
-    __table_args__ = (UniqueConstraint("lease_id", "revision", "position"),)
+    __table_args__ = (
+        UniqueConstraint("lease_id", "revision", "position"),
+        Index("ix_events_disputed", "at", sqlite_where=_DISPUTED, postgresql_where=_DISPUTED),
+    )
 
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    lease_id: Mapped[str] = mapped_column(ForeignKey("leases.id"))
+    lease_id: Mapped[str]
     revision: Mapped[int]
     position: Mapped[int]
     type: Mapped[str]

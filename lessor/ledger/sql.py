@@ -5,15 +5,27 @@ from __future__ import annotations
 from lessor.ledger import schema
 from lessor.ledger.absences import SqlAbsenceBook
 from lessor.ledger.audit import SqlChain
+from lessor.ledger.brake import SqlBrakeBook
 from lessor.ledger.database import Database
 from lessor.ledger.intents import SqlIntentLog
 from lessor.ledger.leases import SqlLeaseBook
 from lessor.ledger.messages import SqlMessageBook
+from lessor.ledger.meter import SqlMeterBook
 from lessor.ledger.quotas import SqlQuotaBook
 from lessor.ledger.submissions import SqlSubmissions
 
 
-class SqlLedger(SqlSubmissions, SqlLeaseBook, SqlChain, SqlQuotaBook, SqlIntentLog, SqlMessageBook, SqlAbsenceBook):
+class SqlLedger(
+    SqlSubmissions,
+    SqlLeaseBook,
+    SqlChain,
+    SqlQuotaBook,
+    SqlIntentLog,
+    SqlMessageBook,
+    SqlAbsenceBook,
+    SqlMeterBook,
+    SqlBrakeBook,
+):
     """`ports.Ledger` over SQLite or PostgreSQL; safe to use from many threads. Close it when done."""
 
     @property

@@ -21,6 +21,7 @@ from tests.servers import PostgresServer
 TABLES = {
     "absences",
     "alembic_version",
+    "brakes",
     "budget_alerts",
     "chain_head",
     "commitments",
@@ -28,9 +29,14 @@ TABLES = {
     "intents",
     "leases",
     "messages",
+    "meter_hours",
+    "meter_readings",
+    "meter_ticks",
+    "meter_told",
     "quota_scopes",
     "reservations",
     "resources",
+    "stop_claims",
     "submissions",
 }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from alembic import context
 
-from lessor.ledger.models import Base
+from lessor.ledger.meter_models import TickRow
 
 context.configure(
-    connection=context.config.attributes["connection"], target_metadata=Base.metadata, transactional_ddl=True
+    connection=context.config.attributes["connection"], target_metadata=TickRow.metadata, transactional_ddl=True
 )
 with context.begin_transaction():
     context.run_migrations()
