@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from lessor.domain import asking, suspension
+from lessor.domain import asking, rungs, suspension
 from lessor.domain.approval import waiting
 from lessor.domain.asking import Call, next_call
+from lessor.domain.ladder import Rung
 from lessor.domain.lease import Lease, State
 from lessor.domain.ownership import MOVABLE
 from lessor.domain.questions import waits_for_requester
@@ -35,6 +36,10 @@ class Due(StrEnum):
     SUSPEND_WARN = "suspend-warn"
     SUSPEND = "suspend"
     RESUME = "resume"
+    IDLE_WARN = "idle-warn"
+    IDLE_FINAL = "idle-final"
+    IDLE_STOP = "idle-stop"
+    IDLE_LOOK = "idle-look"
     DELETE = "delete"
     VERIFY = "verify"
     OFFER = "offer"
@@ -64,6 +69,10 @@ class Deadline:
             Due.SUSPEND_WARN: "announces that it is stopped outside its working hours",
             Due.SUSPEND: "stops it until its working hours begin again",
             Due.RESUME: "starts it again for its working hours",
+            Due.IDLE_WARN: "looks whether it is still idle, and warns",
+            Due.IDLE_FINAL: "looks whether it is still idle, and warns a last time",
+            Due.IDLE_STOP: "looks whether it is still idle, and stops it",
+            Due.IDLE_LOOK: "looks again whether it is idle",
             Due.DELETE: "deletes after grace",
             Due.VERIFY: "looks again that nothing is left",
             Due.OFFER: "ends the offer to take it over",
@@ -115,9 +124,9 @@ def ends_no_earlier_than(lease: Lease) -> datetime | None:
 
 
 def _in_use(lease: Lease, now: datetime) -> Deadline | None:
-    """The first of what its end, a wish for a later one and its working hours bring."""
+    """The first of what its end, a wish for a later one, its being idle and its working hours bring."""
     end = _end(lease, now)
-    found = [_wish(lease), end, *_rest(lease, now, ends_no_earlier_than(lease) or lease.runs_until)]
+    found = [_wish(lease), end, _idle(lease, now), *_rest(lease, now, ends_no_earlier_than(lease) or lease.runs_until)]
     return min((one for one in found if one), key=lambda one: one.at, default=None)
 
 
@@ -148,6 +157,17 @@ def _wish(lease: Lease) -> Deadline | None:
     return Deadline(Due.WISH, min(lapses_at, call[1]) if call else lapses_at)
 
 
+_IDLE = {Rung.WARN: Due.IDLE_WARN, Rung.FINAL: Due.IDLE_FINAL, Rung.STOP: Due.IDLE_STOP}
+
+
+def _idle(lease: Lease, now: datetime) -> Deadline | None:
+    """The next step of an idle lease, or another look where a verdict was not believed."""
+    if lease.state is State.ACTIVE and lease.disputed is not None:
+        return Deadline(Due.IDLE_LOOK, lease.disputed.until)
+    step = rungs.next_step(lease, now)
+    return Deadline(_IDLE[step.rung], step.at) if step else None
+
+
 def _rest(lease: Lease, now: datetime, ends_at: datetime | None) -> list[Deadline]:
     """What the working hours bring next; nothing that would come with the end or after it."""
     found = _resting(lease, now) if lease.state is State.SUSPENDED else _running(lease, now)
@@ -166,6 +186,9 @@ def _running(lease: Lease, now: datetime) -> list[Deadline]:
 
 
 def _resting(lease: Lease, now: datetime) -> list[Deadline]:
+    if lease.pause is not None:
+        tried = lease.announced.next_try if lease.announced else None
+        return [] if lease.suspended_at else [Deadline(Due.SUSPEND, tried or lease.pause.at)]
     since = max(now, lease.capacity.next_try) if lease.capacity else now
     found = [Deadline(Due.RESUME, suspension.runs_again(lease, since))]
     if lease.suspended_at is None and lease.announced and not suspension.wanted(lease, now):

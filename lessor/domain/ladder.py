@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -46,6 +46,11 @@ class Ladder:
     next_try: datetime | None = None
     held_back: str = ""
     hours: Hours | None = None
+
+
+def untold(ladder: Ladder | None) -> Ladder | None:
+    """The same, as if nobody had been told anything yet: before a stop its people are warned from the beginning."""
+    return replace(ladder, told=(), next_try=None, held_back="") if ladder else None
 
 
 @dataclass(frozen=True)

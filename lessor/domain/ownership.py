@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from lessor.domain.approval import Step, Vote
 from lessor.domain.authority import belongs
 from lessor.domain.errors import Refused
+from lessor.domain.ladder import untold
 from lessor.domain.lease import Change, Event, Lease, State, changed, minute, require_state
 from lessor.domain.pending import CoOwner, Payer, Transfer, Wish
 from lessor.domain.people import Person
@@ -76,6 +77,8 @@ def take(lease: Lease, person: Person, payer: Payer | None, now: datetime, team:
         co_owners=tuple(one for one in lease.co_owners if _stays(one, mine, paying)),
         wish=void_votes(lease.wish, mine),
         transfer=None,
+        idle=untold(lease.idle),
+        consent=None,
     )
 
 

@@ -23,6 +23,9 @@ HELD_FINAL = timedelta(hours=1)
 FINAL_HOLDS = timedelta(hours=4)
 """A last warning whose stop was held back for longer is given anew: people have long stopped to expect the stop."""
 
+LEFT_TO_END = timedelta(minutes=15)
+"""What would come so shortly before the lease's own end is left to that, which has its own warnings."""
+
 IDLE = frozenset({Verdict.IDLE, Verdict.HELD})
 """Verdicts of a lease that does nothing."""
 
@@ -49,9 +52,10 @@ def next_step(lease: Lease, now: datetime) -> Step | None:
     ladder = lease.idle
     if ladder is None or lease.state is not State.ACTIVE or disputed(lease, now):
         return None
-    step = _daily(ladder, lease) if barred(lease, now) else _towards_stop(lease, ladder)
-    waits = [step.at, ladder.next_try or step.at, lease.snooze.until if lease.snooze else step.at]
-    return replace(step, at=max(waits))
+    step = _daily(lease, ladder) if barred(lease, now) else _towards_stop(lease, ladder)
+    at = max(step.at, ladder.next_try or step.at, lease.snooze.until if lease.snooze else step.at)
+    ends_at = lease.runs_until
+    return None if ends_at and max(at, now) >= ends_at - LEFT_TO_END else Step(step.rung, at)
 
 
 def barred(lease: Lease, now: datetime) -> str:
@@ -119,9 +123,11 @@ def working_hours(lease: Lease) -> Hours | None:
     return (lease.idle.hours if lease.idle else None) or lease.owner_hours
 
 
-def _daily(ladder: Ladder, lease: Lease) -> Step:
+def _daily(lease: Lease, ladder: Ladder) -> Step:
+    """Once a day, and at once when an administrator's word ends: then it is warned of a stop after all."""
     if ladder.told:
-        return Step(Rung.WARN, ladder.told[-1].at + DAY)
+        again = ladder.told[-1].at + DAY
+        return Step(Rung.WARN, min(again, lease.spared.until) if lease.spared and lease.spared.until else again)
     return Step(Rung.WARN, _after(lease, ladder, ladder.evidence.since, distances(ladder).warn))
 
 

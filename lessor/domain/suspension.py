@@ -49,7 +49,12 @@ def not_applied(lease: Lease) -> str:
 
 
 def wanted(lease: Lease, at: datetime) -> bool:
-    """Whether the machines should run at `at`: always, inside the schedule, or while an exemption holds."""
+    """Whether the machines should run at `at`: always, inside the schedule, or while an exemption holds.
+
+    Never while it is stopped until somebody starts it.
+    """
+    if lease.pause is not None:
+        return False
     exempt = lease.exemption is not None and at < lease.exemption.until
     return exempt or is_open(lease.schedule, at)
 
@@ -116,14 +121,15 @@ def suspend(lease: Lease, now: datetime) -> Change:
         when = f"not before {minute(told.stops_at)}" if told else "nobody has been told yet"
         raise Refused("not-due", f"{lease.id} is not suspended now: {when}")
     event = Event("suspending", now, "lessor", {"announced": told.at.isoformat(), "via": told.via})
-    return changed(lease, event, state=State.SUSPENDED, suspended_at=None, capacity=None, next_try=None)
+    return changed(lease, event, state=State.SUSPENDED, suspended_at=None, idle=None, capacity=None, next_try=None)
 
 
 def suspended(lease: Lease, stopped_at: datetime, now: datetime) -> Change:
     """Seen stopped: the compute bill rests from `stopped_at` on."""
     _require_stopping(lease)
     rests_at = min(instant("stopped_at", stopped_at), now)
-    data = {"at": rests_at.isoformat(), "runs_again": runs_again(lease, now).isoformat()}
+    again = {} if lease.pause else {"runs_again": runs_again(lease, now).isoformat()}
+    data = {"at": rests_at.isoformat(), **again}
     fields = {"spans": billing.ended(lease.spans, rests_at), "announced": None, "problem": ""}
     return changed(lease, Event("suspended", now, "lessor", data), suspended_at=now, **fields)
 
