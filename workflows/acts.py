@@ -11,7 +11,7 @@ from lessor.domain.authority import require_member, require_steward
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Change, Lease
 from lessor.domain.people import Person
-from workflows import deciding, lasting
+from workflows import deciding, idling, lasting
 
 
 def transition(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
@@ -41,12 +41,12 @@ def malformed(act: Act) -> str:
         return "the new end has no time zone: give an instant such as 2026-11-01T05:30:00+00:00"
     if len(act.reason) > 8_000:
         return f"the reason has {len(act.reason):,} characters; at most 8,000 are allowed"
-    return _incomplete(act) or lasting.malformed(act) or deciding.malformed(act)
+    return _incomplete(act) or lasting.malformed(act) or deciding.malformed(act) or idling.malformed(act)
 
 
 def accepted(lease: Lease, act: Act, now: datetime, words: str = "") -> Answer:
     """What the person is told when the act had its effect; in `words`, where the verb alone does not say them."""
-    told = f"{lease.id}: {words}" if words else _words(lease, act)
+    told = f"{lease.id}: {words}" if words else _words(lease, act, now)
     return Answer(True, act.verb.value, told, lease.id, lease.state.value, act.by, now, lease.ends_at)
 
 
@@ -62,6 +62,8 @@ def _effect(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
         return deciding.change(lease, act, person, now)
     if act.verb in lasting.VERBS:
         return lasting.change(lease, act, person, now)
+    if act.verb in idling.VERBS:
+        return idling.change(lease, act, person, now)
     require_steward(lease, person)
     if act.verb is Verb.RESTORE:
         require_member(lease, person)
@@ -77,11 +79,13 @@ def _incomplete(act: Act) -> str:
     return ""
 
 
-def _words(lease: Lease, act: Act) -> str:
+def _words(lease: Lease, act: Act, now: datetime) -> str:
     if act.verb in deciding.VERBS:
         return f"{lease.id}: {deciding.words(lease, act)}"
     if act.verb in lasting.VERBS:
         return f"{lease.id}: {lasting.words(lease, act)}"
+    if act.verb in idling.VERBS:
+        return f"{lease.id}: {idling.words(lease, act, now)}"
     words = {
         Verb.RELEASE: "released; it is stopped now and deleted after the grace period",
         Verb.KEEP: "kept until its end",

@@ -99,6 +99,30 @@ class ActUpdates:
     async def unshare(self, act: Act) -> Answer:
         return await self._act(act)
 
+    @workflow.update(name=Verb.SNOOZE)
+    async def snooze(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @workflow.update(name=Verb.DISPUTE)
+    async def dispute(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @workflow.update(name=Verb.STOP)
+    async def stop(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @workflow.update(name=Verb.START)
+    async def start(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @workflow.update(name=Verb.CONSENT)
+    async def consent(self, act: Act) -> Answer:
+        return await self._act(act)
+
+    @workflow.update(name=Verb.SPARE)
+    async def spare(self, act: Act) -> Answer:
+        return await self._act(act)
+
     @approve.validator
     @deny.validator
     @withdraw.validator
@@ -120,6 +144,12 @@ class ActUpdates:
     @take.validator
     @share.validator
     @unshare.validator
+    @snooze.validator
+    @dispute.validator
+    @stop.validator
+    @start.validator
+    @consent.validator
+    @spare.validator
     def check(self, act: Act) -> None:
         """Refuse what cannot even be tried; a refusal here leaves no history."""
         problem = malformed(act)
