@@ -50,6 +50,8 @@ PASSED_THROUGH = (
         "workflows.using",
         "workflows.lasting",
         "workflows.extending",
+        "workflows.idling",
+        "workflows.meter_calls",
     ),
 )
 """Modules that the sandbox shares between workflows instead of loading them for each; ours hold no state.
