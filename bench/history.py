@@ -10,7 +10,7 @@ from temporalio import activity
 from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
-from bench.people import AUTOMATIC, REQUESTER, submission
+from bench.people import AUTOMATIC, requester, submission
 from bench.result import Result
 from bench.worker import ports_of
 from lessor.contracts import QUERY_LEASE, Act, Answer, LeaseOutcome, Verb
@@ -53,7 +53,7 @@ async def _live(env: WorkflowEnvironment) -> tuple[int, int]:
         assert lease.ends_at is not None
         await env.sleep(STEP - timedelta(hours=1) if number else FIRST - timedelta(hours=1))
         until = lease.ends_at + STEP
-        act = Act(f"extend-{number}", Verb.EXTEND, REQUESTER.id, until=until)
+        act = Act(f"extend-{number}", Verb.EXTEND, requester(LEASE_ID).id, until=until)
         answer = await handle.execute_update(act.verb.value, act, id=act.id, result_type=Answer)
         if not answer.ok:
             raise RuntimeError(answer.message)

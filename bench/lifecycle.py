@@ -6,7 +6,7 @@ from datetime import timedelta
 from statistics import median
 
 from bench.bare import Bare, script_of
-from bench.people import MANAGER, REQUESTER
+from bench.people import MANAGER, requester
 from bench.result import Result
 from bench.stage import Spent, Stage, approval, each, stage
 from lessor.contracts import Act, Verb
@@ -76,7 +76,7 @@ async def _lives(on: Stage, count: int, lived: list[str] | None = None) -> None:
         found = await on.until(lease_id, State.ACTIVE, State.ENDING, State.STOPPED, State.DELETING, State.CLOSED)
         if found.state is State.ACTIVE and found.ends_at:
             # Refused when the end came first: then the floor's script has no effect of it either.
-            extend = Act(f"extend-{lease_id}", Verb.EXTEND, REQUESTER.id, until=found.ends_at + LONGER)
+            extend = Act(f"extend-{lease_id}", Verb.EXTEND, requester(lease_id).id, until=found.ends_at + LONGER)
             await on.handle(lease_id).execute_update(extend.verb.value, extend, id=extend.id)
         outcome = await on.handle(lease_id).result()
         if outcome.state != State.CLOSED:

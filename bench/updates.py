@@ -12,7 +12,7 @@ from typing import Any
 from temporalio.client import WorkflowHandle
 
 from bench.bare import Bare
-from bench.people import AUTOMATIC, MANAGER, REQUESTER
+from bench.people import AUTOMATIC, MANAGER, requester
 from bench.result import Result
 from bench.stage import Stage, approval, each, stage
 from lessor.contracts import Act, Verb
@@ -74,7 +74,7 @@ async def _leases(on: Stage, count: int) -> tuple[list[str], list[str]]:
 async def _extension(on: Stage, lease_id: str, number: int) -> Act:
     lease = await on.until(lease_id, State.ACTIVE)
     assert lease.ends_at is not None
-    return Act(f"extend-{number}", Verb.EXTEND, REQUESTER.id, until=lease.ends_at + STEP)
+    return Act(f"extend-{number}", Verb.EXTEND, requester(lease_id).id, until=lease.ends_at + STEP)
 
 
 async def _timed(times: list[float], call: Callable[[], Awaitable[object]]) -> None:

@@ -23,9 +23,10 @@ from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
+from bench import people
 from bench.bare import QUEUE, Bare, BareTimer, nothing, nothing_near
 from bench.cloud import InstantCloud, InstantNotifier
-from bench.people import AUTOMATIC, MANAGER, REQUESTER, TEAM
+from bench.people import AUTOMATIC, MANAGER, TEAM
 from lessor.converter import data_converter
 from lessor.domain.case import Case
 from lessor.domain.people import Person, Presence
@@ -43,17 +44,16 @@ class Directory:
     """The few people of the benchmarks."""
 
     def __init__(self) -> None:
-        self._people = {person.id: person for person in (REQUESTER, MANAGER)}
         self._team = Team(TEAM, lead=MANAGER.id)
 
     async def person(self, any_id: str) -> Person | None:
-        return self._people.get(any_id)
+        return people.person(any_id)
 
     async def members(self, ref: str) -> tuple[Person, ...]:
-        return tuple(person for person in self._people.values() if ref in person.refs)
+        return tuple(one for one in people.KNOWN if ref in one.refs)
 
     async def everybody(self) -> tuple[Person, ...]:
-        return tuple(self._people.values())
+        return people.KNOWN
 
     async def presences(self, ids: Collection[str]) -> dict[str, Presence]:
         return dict.fromkeys(ids, Presence.HERE)
