@@ -12,7 +12,7 @@ from temporalio.client import Client
 
 from lessor.absences import AbsenceAware
 from lessor.catalog import Catalogue, load_catalogue
-from lessor.config import Config, PlaceConfig, PriceConfig
+from lessor.config import Config, DiskPriceConfig, PlaceConfig, PriceConfig
 from lessor.converter import data_converter
 from lessor.domain.case import Judge
 from lessor.domain.money import Money
@@ -21,7 +21,7 @@ from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.policyfile import compile_policy
 from lessor.ports import Directory, Provider, Watch
-from lessor.providers.aws import Ec2Place, Ec2Provider, OwnPrice
+from lessor.providers.aws import Ec2Place, Ec2Provider, OwnDiskPrice, OwnPrice
 from lessor.reload import LiveConfig, LiveDirectory
 from lessor.settings import Settings, temporal_connect_config
 from lessor.working import HoursAware
@@ -134,6 +134,7 @@ def _ec2_place(place: PlaceConfig, currency: str) -> Ec2Place:
         kms_key=place.kms_key,
         user_data_template=place.user_data_template or usual.user_data_template,
         prices={kind: _own_price(price, currency) for kind, price in place.prices.items()},
+        disks=_own_disk_price(place.disks, currency),
     )
 
 
@@ -143,6 +144,10 @@ def _own_price(price: PriceConfig, currency: str) -> OwnPrice:
         spot=Money(price.spot, currency) if price.spot else None,
         since=price.since or date.min,
     )
+
+
+def _own_disk_price(price: DiskPriceConfig | None, currency: str) -> OwnDiskPrice | None:
+    return OwnDiskPrice(Money(price.gib_month, currency), price.since or date.min) if price else None
 
 
 def _place_choice(place: PlaceConfig) -> PlaceChoice:

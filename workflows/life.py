@@ -95,7 +95,17 @@ class Life(Using):
         if self.cancelled:
             await self._cancel()
         now = workflow.now()
-        self._book.apply(life.launched_late(self.lease, made.resources, made.launched_at, made.hourly, now))
+        self._book.apply(
+            life.launched_late(
+                self.lease,
+                made.resources,
+                made.launched_at,
+                made.hourly,
+                now,
+                disk_gib=made.disk_gib,
+                disk_monthly=made.disk_monthly,
+            )
+        )
 
     def _provisioning_failed(self, error: FailureError) -> None:
         now, cause = workflow.now(), error.cause or error
@@ -115,6 +125,9 @@ class Life(Using):
                 made.hourly,
                 workflow.now(),
                 stoppable=made.stoppable,
+                volatile=made.volatile,
+                disk_gib=made.disk_gib,
+                disk_monthly=made.disk_monthly,
             )
         )
         self._end_on_resources = self.lease.request.until

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from lessor.catalog.naming import squeezed, words
-from lessor.catalog.pricelist import DatedList, DatedPrices
+from lessor.catalog.pricelist import DatedDisks, DatedList, DatedPrices
 from lessor.domain.money import Money
 from lessor.domain.request import Market
 
@@ -88,6 +88,10 @@ class Catalogue:
         """The price in force at `at`; `None` is unknown, never zero."""
         return self._prices.hourly(instance_type, region, market, at)
 
+    def disk_monthly(self, region: str, at: datetime) -> Money | None:
+        """What a GiB of disk costs for a calendar month at `at`; `None` is unknown, never zero."""
+        return self._prices.disk_monthly(region, at)
+
 
 @lru_cache(maxsize=1)
 def load_catalogue() -> Catalogue:
@@ -109,7 +113,11 @@ def load_catalogue() -> Catalogue:
         DatedList(entry["from"], tuple(entry["regions"]), {k: Decimal(v) for k, v in entry["prices"].items()})
         for entry in prices["lists"]
     ]
-    return Catalogue(models, types, DatedPrices(lists, prices["currency"]))
+    disks = [
+        DatedDisks(entry["from"], {region: Decimal(price) for region, price in entry["gib_month"].items()})
+        for entry in prices["disks"]
+    ]
+    return Catalogue(models, types, DatedPrices(lists, prices["currency"], disks))
 
 
 def _document(name: str) -> Any:

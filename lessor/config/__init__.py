@@ -2,7 +2,18 @@
 
 from lessor.config.configuration import Config
 from lessor.config.loading import load, load_bytes, loads
-from lessor.config.model import PlaceConfig, PriceConfig
+from lessor.config.model import PlaceConfig
+from lessor.config.prices import DiskPriceConfig, PriceConfig
 from lessor.config.problems import ConfigError, Problem
 
-__all__ = ["Config", "ConfigError", "PlaceConfig", "PriceConfig", "Problem", "load", "load_bytes", "loads"]
+__all__ = [
+    "Config",
+    "ConfigError",
+    "DiskPriceConfig",
+    "PlaceConfig",
+    "PriceConfig",
+    "Problem",
+    "load",
+    "load_bytes",
+    "loads",
+]

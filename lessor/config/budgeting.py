@@ -8,8 +8,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from lessor.catalog import Catalogue, load_catalogue
-from lessor.config.model import KEY, CohortConfig, LimitConfig
+from lessor.config.limits import CohortConfig, LimitConfig
 from lessor.config.problems import KeyPath
+from lessor.config.section import KEY
 from lessor.config.wording import nearest
 from lessor.domain.quota import EVERY, Ceiling, Cohort, Kind, QuotaPlan
 
@@ -70,7 +71,7 @@ def _ceiling(config: Config, limit: LimitConfig) -> Ceiling:
         return Ceiling(scope, Decimal(limit.gpus), Kind.GPUS, limit.model, limit.hard)
     if limit.gpu_hours is not None:
         return Ceiling(scope, Decimal(limit.gpu_hours), Kind.GPU_HOURS, limit.model, limit.hard)
-    return Ceiling(scope, limit.money or Decimal(0), Kind.MONEY, limit.model, limit.hard)
+    return Ceiling(scope, limit.money or Decimal(0), Kind.MONEY, limit.model, limit.hard, then=limit.follows)
 
 
 def _scope(config: Config, scope: str, path: KeyPath) -> Found:

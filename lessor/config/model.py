@@ -1,36 +1,33 @@
 """The shape of `lessor.yaml`. The docstring of a field is what editors show and what the published schema says."""
 
-from datetime import date, timedelta
-from decimal import Decimal
+from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field
 
 from lessor.config.durations import Duration
 from lessor.config.hours import Country, HoursConfig, WorkingHours
+from lessor.config.limits import CohortConfig, LimitConfig
+from lessor.config.prices import DiskPriceConfig, PriceConfig
 from lessor.config.scheduling import QuietHours, QuietHoursConfig
-from lessor.config.section import Section
+from lessor.config.section import Key, Section
 from lessor.domain.request import Market
 from lessor.domain.sweep import EVERY
-from lessor.domain.terms import Terms
+from lessor.domain.terms import AtCap, Terms
 
 DEFAULTS = Terms()
-KEY = r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$"
 PERSON_ID = r"^[UW][A-Z0-9]{2,20}$"
-SCOPE = r"^(team|project|person):\S+$"
 
 
 def _digits(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-Key = Annotated[str, Field(pattern=KEY)]
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 Digits = Annotated[str, BeforeValidator(_digits), Field(max_length=64)]
 """Text that is often written as a bare number, such as a cost centre."""
 PersonRef = Annotated[str, Field(min_length=2, max_length=120)]
 """A person by any of their ids or e-mail addresses."""
-Hourly = Annotated[Decimal, Field(gt=0, le=100_000, max_digits=12)]
 
 
 class PersonConfig(Section):
@@ -75,38 +72,6 @@ class TeamConfig(Section):
     """Who decides for the lead while the lead is away and has named nobody: a person's id or e-mail address."""
     budget_owner: Annotated[str, Field(max_length=120)] = ""
     """Who decides where a rule says `budget-owner`: a person's id or e-mail address."""
-
-
-class LimitConfig(Section):
-    """The most of one thing for one scope: exactly one of gpus, gpu_hours and money."""
-
-    scope: Annotated[str, Field(pattern=SCOPE)]
-    """`team:KEY`, `project:KEY` or `person:ID`; `team:*` gives every team its own, and so on."""
-    gpus: Annotated[int, Field(ge=0, le=100_000)] | None = None
-    """GPUs at once."""
-    gpu_hours: Annotated[int, Field(ge=0, le=1_000_000_000)] | None = None
-    """GPU-hours in a calendar month."""
-    money: Annotated[Decimal, Field(ge=0, le=1_000_000_000, max_digits=14)] | None = None
-    """Money in a calendar month, in the organisation's currency."""
-    model: Annotated[str, Field(max_length=64)] = ""
-    """Only GPUs of this model, such as A100-80GB; all models together if empty."""
-    hard: bool = True
-    """Set to false to warn only: then rules may look at it, and nothing is refused because of it."""
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> "LimitConfig":
-        if [self.gpus, self.gpu_hours, self.money].count(None) != 2:
-            raise ValueError("needs exactly one of gpus, gpu_hours and money; write a line for each")
-        return self
-
-
-class CohortConfig(Section):
-    """Teams that lend each other the GPUs that they do not use, up to what they may hold together."""
-
-    teams: Annotated[tuple[Key, ...], Field(min_length=2)]
-    """Its teams; each needs a hard limit of GPUs at once."""
-    borrow: dict[Key, Annotated[int, Field(ge=0, le=100_000)]] = Field(default_factory=dict)
-    """By team, how many GPUs it may hold beyond its own limit; a team that is not here only lends."""
 
 
 class Organisation(Section):
@@ -213,21 +178,10 @@ class LeaseConfig(Section):
     """How often every place is read and compared with the ledger."""
     people_sweep_every: Duration = timedelta(days=1)
     """How often owners and approvers are looked up, to find those who have left."""
+    at_cap: AtCap = DEFAULTS.at_cap
+    """What becomes of a lease that has cost what its request said at most: `warn`, `stop` (disks are kept) or `end`."""
     offer_after: Duration = DEFAULTS.offer_after
     """How long a lease whose owner has left is offered to its lead, then to its team, then to administrators."""
-
-
-class PriceConfig(Section):
-    """Hourly prices of one instance type that the organisation has negotiated, in its own currency."""
-
-    on_demand: Hourly | None = None
-    """An hour on demand."""
-    spot: Hourly | None = None
-    """An hour on the spot market."""
-    capacity_block: Hourly | None = None
-    """An hour in a capacity block."""
-    since: Annotated[date, WithJsonSchema({"type": "string", "format": "date"})] | None = None
-    """The first day on which these prices hold."""
 
 
 class PlaceConfig(Section):
@@ -273,6 +227,8 @@ class PlaceConfig(Section):
     """A Jinja2 template of the first-boot script; the one that ships if empty."""
     prices: dict[str, PriceConfig] = Field(default_factory=dict)
     """Negotiated prices by instance type; the catalogue's prices if empty."""
+    disks: DiskPriceConfig | None = None
+    """The price of disks; the catalogue's if empty, which is in USD and not known for every region."""
 
 
 def longest(lease: LeaseConfig) -> timedelta:

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from lessor.config.durations import Duration
-from lessor.config.model import DEFAULTS, Key, Text
-from lessor.config.section import Section
+from lessor.config.model import DEFAULTS, Text
+from lessor.config.section import Key, Section
 from lessor.domain.request import Market
 
 

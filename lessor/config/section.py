@@ -1,6 +1,11 @@
 """What every section of `lessor.yaml` has in common."""
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+KEY = r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$"
+Key = Annotated[str, Field(pattern=KEY)]
 
 
 class Section(BaseModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import TypeVar
 
 from lessor.domain.money import Money
 
@@ -36,6 +37,7 @@ class Storage:
 
 
 Spans = tuple[Span, ...]
+Billed = TypeVar("Billed", Span, Storage)
 
 
 def opened(spans: Spans, start: datetime, hourly: Money | None) -> Spans:
@@ -45,9 +47,9 @@ def opened(spans: Spans, start: datetime, hourly: Money | None) -> Spans:
     return (*closed, Span(max(start, latest), None, hourly))
 
 
-def ended(spans: Spans, at: datetime) -> Spans:
-    """`spans` with a running one ended at `at`, never before its own start; ended ones are never moved."""
-    return tuple(replace(s, end=max(at, s.start)) if s.end is None else s for s in spans)
+def ended(billed: tuple[Billed, ...], at: datetime) -> tuple[Billed, ...]:
+    """`billed` with what still goes on ended at `at`, never before its own start; ended ones are never moved."""
+    return tuple(replace(one, end=max(at, one.start)) if one.end is None else one for one in billed)
 
 
 def elapsed(spans: Spans, now: datetime) -> timedelta:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from lessor.domain.errors import Refused
-from lessor.domain.quota import Account, Ceiling, Kind, spell_scope
+from lessor.domain.quota import Account, Ceiling, Kind, Then, spell_scope
 
 MILLIONTHS = 1_000_000
 HOUR = 3_600_000_000
@@ -67,7 +67,7 @@ class BudgetRoom:
     """One monthly ceiling with what is used of it: money in `currency`, or GPU-hours, which have none.
 
     `spent` is used up, `committed` is what open leases take until they end, `asked` what a request would add; all three
-    are apart. `None` is unknown.
+    are apart. `None` is unknown. `then` is what follows when it is used up.
     """
 
     scope: str
@@ -80,6 +80,7 @@ class BudgetRoom:
     model: str = ""
     hard: bool = True
     currency: str = ""
+    then: Then = Then.ALERT
 
     @property
     def left(self) -> Decimal | None:
@@ -135,7 +136,7 @@ def _room(ceiling: Ceiling, month: str, entries: list[Entry], asked: Metering) -
         more = _total((c.money for c in wanted), MILLIONTHS)
     figures = (ceiling.most, spent, committed, more)
     currency = asked.currency if ceiling.kind is Kind.MONEY else ""
-    return BudgetRoom(ceiling.scope, month, ceiling.kind, *figures, ceiling.model, ceiling.hard, currency)
+    return BudgetRoom(ceiling.scope, month, ceiling.kind, *figures, ceiling.model, ceiling.hard, currency, ceiling.then)
 
 
 def _split(entry: Entry, current: str, now: datetime) -> Entry:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from decimal import Decimal
 from fractions import Fraction
 
+from lessor.domain import storage
 from lessor.domain.budget import HOUR, MILLIONTHS, Commitment, micros
 from lessor.domain.lease import Lease, State
 from lessor.domain.money import Money
@@ -20,7 +20,9 @@ from lessor.domain.worktime import next_close, next_open
 PLANNED = frozenset({State.APPROVED, State.PROVISIONING, State.WAITING_FOR_CAPACITY})
 RUNNING = frozenset({State.ACTIVE, State.SUSPENDED})
 
-TAKES_MORE = frozenset({"approved", "extended", "extension-granted", "transferred", "restored", "exempted"})
+TAKES_MORE = frozenset(
+    {"approved", "extended", "extension-granted", "transferred", "restored", "exempted", "start-asked"}
+)
 """Events after which a lease may take more of a budget than before: then it is looked whether people are to be told."""
 
 
@@ -35,22 +37,43 @@ class Month:
 
 @dataclass(frozen=True)
 class Stretch:
-    """A time on the bill, or planned to be; `hourly` is `None` when unknown."""
+    """A time on the bill, or planned to be; `price` is `None` when unknown.
+
+    It is that of an hour of the machines, or with `gib` that of a GiB of disk for a calendar month in UTC.
+    """
 
     start: datetime
     end: datetime
-    hourly: Money | None
+    price: Money | None
     ahead: bool = False
+    gib: int = 0
+
+    @property
+    def amount(self) -> Fraction:
+        """What it costs, exactly, at a price that is known."""
+        rate = Fraction(self.price.amount) if self.price else Fraction(0)
+        if self.gib:
+            return rate * self.gib * storage.months(self.start, self.end)
+        return rate * Fraction(micros(self.end - self.start), HOUR)
 
 
 def stretches(lease: Lease, now: datetime) -> tuple[Stretch, ...]:
     """What is billed up to `now`, then what is planned until the end, both oldest first.
 
-    A lease that nobody has approved yet is planned as if it was approved now.
+    A lease that nobody has approved yet is planned as if it was approved now. Disks are planned for as long as they are
+    there for sure: from when they exist to the end, then to the end of the grace.
     """
     used = (Stretch(s.start, max(s.end or now, s.start), s.hourly) for s in lease.spans)
     rate = _planned_rate(lease)
-    return (*used, *(Stretch(start, end, rate, ahead=True) for start, end in _planned(lease, now)))
+    kept = (Stretch(s.start, max(s.end or now, s.start), s.monthly, gib=s.gib) for s in lease.storage)
+    until = _kept_until(lease) or now
+    stay = [s for s in lease.storage if s.end is None and max(s.start, now) < until]
+    return (
+        *used,
+        *kept,
+        *(Stretch(start, end, rate, ahead=True) for start, end in _planned(lease, now)),
+        *(Stretch(max(s.start, now), until, s.monthly, ahead=True, gib=s.gib) for s in stay),
+    )
 
 
 def commitments(
@@ -64,7 +87,7 @@ def commitments(
     parts = list(found)
     sums = _Sums(lease.gpus, currency)
     made = [sums.month(month, [p for p in parts if p.start < month.end and p.end > month.start]) for month in months]
-    running = lease.state in RUNNING
+    running = lease.state in RUNNING or any(s.end is None for s in lease.storage)
     return tuple(replace(one, running=running) for one in made if one.time or one.money != 0)
 
 
@@ -95,18 +118,18 @@ class _Sums:
 
     def _add(self, parts: list[Stretch]) -> tuple[int, int | None]:
         """GPU time, and money where it is known."""
-        length = sum((micros(p.end - p.start) for p in parts), 0)
-        if any(p.hourly is None or p.hourly.currency != self._currency for p in parts):
+        length = sum((micros(p.end - p.start) for p in parts if not p.gib), 0)
+        if any(p.price is None or p.price.currency != self._currency for p in parts):
             return length * self._gpus, None
-        for part in parts:
-            rate = part.hourly.amount if part.hourly else Decimal(0)
-            self._exact += Fraction(rate) * micros(part.end - part.start) * MILLIONTHS / HOUR
+        self._exact += sum((part.amount for part in parts), Fraction(0)) * MILLIONTHS
         before, self._rounded = self._rounded, round(self._exact)
         return length * self._gpus, self._rounded - before
 
 
 def _planned(lease: Lease, now: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """The times in which it is to run from `now` on."""
+    """The times in which it is to run from `now` on; none for one that was stopped until somebody starts it."""
+    if lease.pause is not None:
+        return
     start, end = now, lease.ends_at
     if not (lease.restoring or lease.state in RUNNING):
         if lease.state not in PLANNED and lease.state not in (State.REQUESTED, State.AWAITING_APPROVAL):
@@ -126,6 +149,13 @@ def _planned(lease: Lease, now: datetime) -> Iterator[tuple[datetime, datetime]]
         closes = next_close(lease.schedule, opens)
         start = end if closes is None else min(closes, end)
         yield opens, start
+
+
+def _kept_until(lease: Lease) -> datetime | None:
+    """Until when its disks are there for sure, as far as that is known."""
+    if lease.restoring or lease.state in RUNNING:
+        return lease.ends_at
+    return lease.stopped_at + lease.terms.grace if lease.state is State.STOPPED and lease.stopped_at else None
 
 
 def _planned_rate(lease: Lease) -> Money | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from lessor.domain import billing
+from lessor.domain import billing, storage
 from lessor.domain.approval import Step, waiting
 from lessor.domain.errors import Refused
 from lessor.domain.ladder import Consent, Dispute, Ladder, Pause, Snooze, Spared
@@ -206,10 +206,20 @@ class Lease:
         return billing.elapsed(self.spans, now)
 
     def cost(self, now: datetime) -> Money | None:
-        """The compute cost so far, rounded once; `None` when any part of it has an unknown price."""
-        return billing.cost(self.spans, now, self._currency())
+        """The cost so far of machines and disks, each rounded once; `None` when a price of any part is unknown.
 
-    def _currency(self) -> str:
+        Amounts in two currencies have no sum either.
+        """
+        lines = [billing.cost(self.spans, now, self.currency)] if self.spans or not self.storage else []
+        lines += [storage.cost(self.storage, now, self.currency)] if self.storage else []
+        known = [line for line in lines if line is not None]
+        if len(known) < len(lines) or len({line.currency for line in known}) > 1:
+            return None
+        return sum(known[1:], known[0])
+
+    @property
+    def currency(self) -> str:
+        """The currency of what costs nothing yet."""
         hourly = self.quote.offer.hourly if self.quote else None
         return hourly.currency if hourly else "USD"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from lessor.domain import billing
+from lessor.domain import billing, storage
 from lessor.domain.deadlines import ends_no_earlier_than
 from lessor.domain.errors import Refused, instant
 from lessor.domain.extension import extend, require_time_left
@@ -124,13 +124,22 @@ def ready(
     now: datetime,
     *,
     stoppable: bool = True,
+    volatile: bool = False,
+    disk_gib: int = 0,
+    disk_monthly: Money | None = None,
 ) -> Change:
-    """Usable from now on: the clock of a duration starts here, the bill started at `launched_at`."""
+    """Usable from now on: the clock of a duration starts here, the bill started at `launched_at`.
+
+    `disk_gib` are billed at `disk_monthly` for each and month; `volatile` disks lose what is on them with a stop.
+    """
     _require_provisioning(lease, restoring=False)
+    since = instant("launched_at", launched_at)
     wanted = lease.request.until or now + (lease.request.duration or timedelta())
     ends_at = min(wanted, now + lease.terms.max_total)
     refs = ", ".join(r.ref for r in resources)
-    data = {"resources": refs, "ends": ends_at.isoformat(), "hourly": hourly.exact if hourly else "unknown"}
+    data = {"resources": refs, "ends": ends_at.isoformat(), "hourly": _price(hourly)}
+    data |= {"disk_gib": str(disk_gib), "disk_monthly": _price(disk_monthly)} if disk_gib else {}
+    data |= {"volatile": "yes"} if volatile else {}
     return changed(
         lease,
         Event("ready", now, "lessor", data),
@@ -140,8 +149,10 @@ def ready(
         ready_at=now,
         ends_at=ends_at,
         end_set_at=now,
-        spans=billing.opened(lease.spans, instant("launched_at", launched_at), hourly),
+        spans=billing.opened(lease.spans, since, hourly),
+        storage=storage.opened(lease.storage, since, disk_gib, disk_monthly),
         stoppable=stoppable,
+        volatile=volatile,
         capacity=None,
     )
 
@@ -267,6 +278,10 @@ def _require_provisioning(lease: Lease, *, restoring: bool) -> None:
     if lease.restoring is not restoring:
         wanted = "started again" if lease.restoring else "created"
         raise Refused("wrong-state", f"{lease.id} is being {wanted}")
+
+
+def _price(price: Money | None) -> str:
+    return price.exact if price else "unknown"
 
 
 def _iso(at: datetime | None) -> str:

@@ -30,6 +30,12 @@ class Money:
         if not self.amount.is_finite():
             raise ValueError(f"money needs a number, got {self.amount}")
 
+    @classmethod
+    def of(cls, exact: Fraction, currency: str) -> Money:
+        """An exact amount rounded half to even, to the digits that the currency has."""
+        digits = MINOR_DIGITS.get(currency, 2)
+        return cls(Decimal(round(exact * 10**digits)).scaleb(-digits), currency)
+
     def __lt__(self, other: Money) -> bool:
         self._same_currency(other)
         return self.amount < other.amount

@@ -21,6 +21,14 @@ class Kind(StrEnum):
     MONEY = "money"
 
 
+class Then(StrEnum):
+    """What follows when a month's money is used up: people are told, no new request is taken, or leases end as well."""
+
+    ALERT = "alert"
+    FREEZE = "freeze"
+    END = "end"
+
+
 @dataclass(frozen=True)
 class Account:
     """Whom a lease counts for. `person` is one id for each human being, whatever id they came with."""
@@ -41,7 +49,8 @@ class Ceiling:
     """The most of one kind for one scope: `team:KEY`, `project:KEY`, `person:ID` or `cohort:NAME`.
 
     An empty `model` counts all GPU models together. What is not `hard` warns and never refuses. `borrow` is how far a
-    team may go beyond it while its cohort has GPUs to spare; `teams` are the members of a cohort.
+    team may go beyond it while its cohort has GPUs to spare; `teams` are the members of a cohort. `then` is what
+    follows when money is used up.
     """
 
     scope: str
@@ -51,6 +60,7 @@ class Ceiling:
     hard: bool = True
     borrow: int = 0
     teams: tuple[str, ...] = ()
+    then: Then = Then.ALERT
 
     @property
     def gpus(self) -> int:

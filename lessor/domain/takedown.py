@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from lessor.domain import billing, resting
+from lessor.domain import billing, costing, resting, storage
 from lessor.domain.errors import Refused, instant
 from lessor.domain.lease import (
     IN_USE,
@@ -25,13 +25,19 @@ from lessor.domain.resource import Condition, Kind, Resource, Sighting
 COMPUTE = frozenset({Kind.INSTANCE, Kind.WORKLOAD, Kind.MACHINE})
 """Kinds that are billed by the hour and that a lease cannot be used without."""
 
+HOLDS_DISKS = COMPUTE | {Kind.VOLUME, Kind.CLAIM}
+"""Kinds of which disks are billed for as long as they are there, running or not."""
+
 BILLED = frozenset({Condition.PENDING, Condition.RUNNING, Condition.UNKNOWN})
 
 SETTLING = timedelta(minutes=10)
 """How long a fresh resource may be missing from a look before its absence means anything (case C08)."""
 
 
-OVER: dict[str, object] = {"next_try": None, "wish": None, "announced": None, "suspended_at": None}
+OVER: dict[str, object] = {
+    **dict.fromkeys(("next_try", "wish", "announced", "suspended_at", "idle", "disputed", "snooze", "pause")),
+    "snoozes": 0,
+}
 """What no longer waits for anything once a lease is over for its owner."""
 
 
@@ -124,23 +130,34 @@ def resumed(lease: Lease, why: str, now: datetime) -> Change:
 
 
 def launched_late(
-    lease: Lease, resources: tuple[Resource, ...], launched_at: datetime, hourly: Money | None, now: datetime
+    lease: Lease,
+    resources: tuple[Resource, ...],
+    launched_at: datetime,
+    hourly: Money | None,
+    now: datetime,
+    *,
+    disk_gib: int = 0,
+    disk_monthly: Money | None = None,
 ) -> Change:
     """It came into being although the lease had been taken back or failed: it is billed and looked for until gone."""
     require_state(lease, State.DELETING, State.BLOCKED)
     event = Event("launched-late", now, "lessor", {"resources": ", ".join(r.ref for r in resources)})
-    spans = billing.opened(lease.spans, instant("launched_at", launched_at), hourly)
-    return changed(lease, event, resources=(*lease.resources, *resources), spans=spans, clean_passes=0, next_try=None)
+    since = instant("launched_at", launched_at)
+    billed = {
+        "spans": billing.opened(lease.spans, since, hourly),
+        "storage": storage.opened(lease.storage, since, disk_gib, disk_monthly),
+    }
+    return changed(lease, event, resources=(*lease.resources, *resources), clean_passes=0, next_try=None, **billed)
 
 
 def looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     """One look for left-overs. Enough clean looks in a row close the lease; too long without one blocks it.
 
-    The compute bill ends when a complete look shows that nothing is running, whatever else is still left.
+    The compute bill ends when a complete look shows that nothing is running, that of the disks when it shows that
+    neither they nor their machines are there any more, whatever else is still left.
     """
     require_state(lease, State.DELETING, State.BLOCKED)
-    if sighting.complete and not any(r.kind in COMPUTE and r.condition in BILLED for r in sighting.resources):
-        lease = replace(lease, spans=billing.ended(lease.spans, now))
+    lease = _billed(lease, sighting, now)
     left = tuple(r.ref for r in sighting.left if not _kept(lease, r))
     if sighting.complete and not left:
         return _clean_look(lease, sighting, now)
@@ -154,6 +171,17 @@ def looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     return Change(replace(lease, **fields), ())  # type: ignore[arg-type]
 
 
+def _billed(lease: Lease, sighting: Sighting, now: datetime) -> Lease:
+    """The lease without what a look shows to cost nothing any more; an incomplete one shows nothing (law 1)."""
+    if not sighting.complete:
+        return lease
+    if not any(r.kind in COMPUTE and r.condition in BILLED for r in sighting.resources):
+        lease = replace(lease, spans=billing.ended(lease.spans, now))
+    if not any(r.kind in HOLDS_DISKS for r in sighting.left):
+        lease = replace(lease, storage=billing.ended(lease.storage, now))
+    return lease
+
+
 def _clean_look(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     passes = lease.clean_passes + 1
     if passes < lease.terms.verify_passes:
@@ -165,16 +193,28 @@ def _clean_look(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     proof = f"{passes} clean looks, the last at {sighting.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC: "
     proof += ", ".join(ends) or "nothing carries the lease's tag"
     kept = ", ".join(r.id for r in everything.values() if _kept(lease, r))
+    what = {"proof": proof, "kept": kept, "reason": lease.ending_reason}
     return changed(
         lease,
-        Event(lease.outcome.value, now, "lessor", {"proof": proof, "kept": kept, "reason": lease.ending_reason}),
+        Event(lease.outcome.value, now, "lessor", {**what, **_cost(lease, now)}),
         state=lease.outcome,
         proof=proof,
         closed_at=now,
         left=(),
         next_try=None,
-        spans=billing.ended(lease.spans, now),
     )
+
+
+def _cost(lease: Lease, now: datetime) -> dict[str, str]:
+    """What a lease has cost in all, line by line, for the record; nothing for one that never cost anything."""
+    if not lease.spans and not lease.storage:
+        return {}
+    lines = {
+        "cost": lease.cost(now),
+        "compute": costing.compute_cost(lease, now),
+        "storage": costing.storage_cost(lease, now),
+    }
+    return {name: str(amount) if amount else "unknown" for name, amount in lines.items()}
 
 
 def _kept(lease: Lease, resource: Resource) -> bool:

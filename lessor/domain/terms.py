@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
+from enum import StrEnum
 
 from lessor.domain.money import Money
+
+
+class AtCap(StrEnum):
+    """What becomes of a lease that has cost what its request said at most."""
+
+    WARN = "warn"
+    STOP = "stop"
+    END = "end"
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,7 @@ class Terms:
     `extension_hold` is how long past its end a lease runs on at most while an extension waits for a decision.
     `suspend_notice` is the least time between the announcement of a stop by the schedule and the stop.
     `offer_after` is how long the lease of somebody who left is offered to each circle of people before the next.
+    `at_cap` is what follows when the lease has cost what was asked for at most.
     """
 
     lapse_after: timedelta = timedelta(hours=24)
@@ -54,3 +64,4 @@ class Terms:
     extension_hold: timedelta = timedelta(hours=24)
     suspend_notice: timedelta = timedelta(minutes=15)
     offer_after: timedelta = timedelta(hours=24)
+    at_cap: AtCap = AtCap.STOP

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lessor.config import loads
-from lessor.domain.quota import Ceiling, Cohort, Kind, QuotaPlan
+from lessor.domain.quota import Ceiling, Cohort, Kind, QuotaPlan, Then
 from tests.builders import a_quota
 from tests.config.sample import VALID, changed, refusal
 
@@ -40,10 +40,38 @@ def test_every_line_becomes_a_ceiling_and_quotas_are_short_for_some() -> None:
         a_quota("research", 8, "A100-80GB"),
         Ceiling("team:research", Decimal(5000), Kind.GPU_HOURS),
         a_quota("*", 4, hard=False),
-        Ceiling("project:llm", Decimal("1250.5"), Kind.MONEY, "H100"),
+        Ceiling("project:llm", Decimal("1250.5"), Kind.MONEY, "H100", then=Then.FREEZE),
         Ceiling("person:U0MANAGER", Decimal(2)),
     )
     assert config.quota_plan.account("research", "", "W0Manager").person == "U0MANAGER"
+
+
+@pytest.mark.parametrize(
+    ("line", "follows"),
+    [
+        ("{scope: team:research, money: 100}", Then.FREEZE),
+        ("{scope: team:research, money: 100, hard: false}", Then.ALERT),
+        ("{scope: team:research, money: 100, then: alert}", Then.ALERT),
+        ("{scope: team:research, money: 100, hard: false, then: freeze}", Then.FREEZE),
+        ("{scope: team:research, money: 100, then: end}", Then.END),
+        ("{scope: team:research, gpu_hours: 100}", Then.ALERT),
+        ("{scope: project:llm, gpus: 100}", Then.ALERT),
+    ],
+)
+def test_what_follows_when_a_limit_is_used_up(line: str, follows: Then) -> None:
+    assert loads(limited(line)).quota_plan.ceilings[-1].then is follows
+
+
+@pytest.mark.parametrize("what", ["gpus", "gpu_hours"])
+def test_only_money_can_be_used_up_with_consequences(what: str) -> None:
+    [text] = refusal(limited("{scope: project:llm, " + what + ": 8, then: end}"))
+    why = "has `then`, which is for limits of money only; leave it out, or limit money"
+    assert text == f"lessor.yaml:16: organisation.limits[0]: {why}"
+
+
+def test_an_unknown_consequence_is_refused_with_what_is_allowed() -> None:
+    [text] = refusal(limited("{scope: team:research, money: 8, then: explode}"))
+    assert text == "lessor.yaml:16: organisation.limits[0].then: is 'explode'; allowed: alert, freeze or end"
 
 
 def test_the_rest_of_the_plan() -> None:

@@ -54,6 +54,7 @@ def test_two_clean_looks_close_it_with_the_proof() -> None:
     assert (closed.state, closed.proof, closed.closed_at) == (State.CLOSED, proof, DELETED + HALF)
     assert (closed.left, closed.next_try) == ((), None)
     data = {"proof": proof, "kept": "", "reason": "its end date"}
+    data |= {"cost": "791.48 USD", "compute": "791.48 USD", "storage": "0.00 USD"}
     assert second.events == (Event("closed", DELETED + HALF, "lessor", data),)
 
 

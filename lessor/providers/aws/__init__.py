@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lessor.providers.aws.place import Ec2Place, OwnPrice
+from lessor.providers.aws.place import Ec2Place, OwnDiskPrice, OwnPrice
 from lessor.providers.aws.provider import Ec2Provider
 
-__all__ = ["Ec2Place", "Ec2Provider", "OwnPrice"]
+__all__ = ["Ec2Place", "Ec2Provider", "OwnDiskPrice", "OwnPrice"]

@@ -37,8 +37,9 @@ class Lifecycle:
     def stop(self, sites: Sequence[Site], lease_id: str, heartbeat: Heartbeat) -> datetime:
         """See every machine stopped; the latest stop time that EC2 gives. What is terminated counts as stopped."""
         at: list[datetime] = []
-        for site, machines in self._machines(sites, lease_id):
-            _refuse_group_members(machines, "stopped")
+        found = self._machines(sites, lease_id)
+        _refuse_group_members([machine for _, machines in found for machine in machines], "stopped")
+        for site, machines in found:
             running = [m["InstanceId"] for m in machines if m["State"]["Name"] in ("pending", "running")]
             if any(m["State"]["Name"] == "pending" for m in machines):
                 self._waits.until(site, running, ("running", "stopping", "stopped", *ENDED), heartbeat)

@@ -88,6 +88,15 @@ class Offers:
             price = self._prices.on_demand(site, instance_type, self._clock()).hourly
         return price * machines if price else None
 
+    def disk_monthly(self, site: Site) -> Money | None:
+        """What a GiB of disk costs for a calendar month now; `None` is unknown."""
+        return self._prices.disk_monthly(site, self._clock())
+
+    def local_disk(self, site: Site, instance_type: str) -> bool:
+        """Whether a stop wipes disks of the machine, as EC2 says; of a type that it does not list, that may be."""
+        facts = self._types.all(site).get(instance_type)
+        return facts is None or facts.local_disk
+
     def machines(self, site: Site, need: Need, instance_type: str) -> int:
         """How many machines of a type hold the GPUs that are needed."""
         facts = self._types.all(site).get(instance_type)

@@ -26,6 +26,17 @@ class OwnPrice:
 
 
 @dataclass(frozen=True)
+class OwnDiskPrice:
+    """What the organisation has agreed for a GiB of disk and calendar month, from the start of `since` in UTC."""
+
+    gib_month: Money
+    since: date = date.min
+
+    def holds(self, at: datetime) -> bool:
+        return at.astimezone(UTC).date() >= self.since
+
+
+@dataclass(frozen=True)
 class Ec2Place:
     """One place on EC2, as `lessor.yaml` describes it.
 
@@ -33,7 +44,7 @@ class Ec2Place:
     `zones` and `instance_types` mean all that AWS offers. `subnets` is by zone; a zone without one uses the default
     subnet of the default network. `security_group` is an id or a name; without it, one without inbound rules is kept.
     `ami_parameter` is the name of an SSM parameter; machines with ARM processors are offered only with
-    `ami_parameter_arm`. `prices` by instance type win over AWS's list.
+    `ami_parameter_arm`. `prices` by instance type win over AWS's list, and `disks` over the catalogue's price of disks.
     """
 
     name: str
@@ -52,6 +63,7 @@ class Ec2Place:
     kms_key: str = ""
     user_data_template: str = "user-data.sh.j2"
     prices: Mapping[str, OwnPrice] = field(default_factory=dict)
+    disks: OwnDiskPrice | None = None
 
     def region_of(self, place: Place) -> str:
         """The region to launch in: the one asked for, that of the zone asked for, or the first of the place."""

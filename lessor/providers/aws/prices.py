@@ -90,6 +90,13 @@ class Prices:
         price = self._catalogue.hourly(instance_type, site.region, Market.ON_DEMAND, at)
         return Listed(price, self._catalogue.version, problem)
 
+    def disk_monthly(self, site: Site, at: datetime) -> Money | None:
+        """What a GiB of a machine's disks costs for a calendar month at `at`: agreed, else the catalogue's."""
+        own = site.place.disks
+        if own is not None and own.holds(at):
+            return own.gib_month
+        return self._catalogue.disk_monthly(site.region, at)
+
     def spot(self, site: Site, instance_type: str) -> SpotRange:
         """The spot market of one type in the zones of the region; empty where AWS has no history."""
         return self._spot.get((site.key, instance_type), lambda: self._read_spot(site, instance_type))

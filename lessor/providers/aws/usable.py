@@ -10,7 +10,7 @@ from lessor.contracts import TAG_LEASE, TAG_MANAGED_BY
 from lessor.domain.provisioning import Order, Provisioned
 from lessor.domain.resource import Kind, Resource
 from lessor.ports import Heartbeat, NoCapacityError, PermanentError, RetryableError
-from lessor.providers.aws import seen, tags
+from lessor.providers.aws import disks, seen, tags
 from lessor.providers.aws.errors import MISSING, sorted_errors
 from lessor.providers.aws.launching import Launcher
 from lessor.providers.aws.offers import Offers
@@ -48,7 +48,9 @@ class Usable:
             _end(site, [i for i in ids if i in found], heartbeat)
             raise _ended(ended[0], found.get(ended[0]), kept[0])
         machines = [found[i] for i in ids]
-        return self._provisioned(site, order, machines, _tag_whole(site, order, machines, heartbeat))
+        volumes = site.read("describe_volumes", "Volumes", Filters=by(attachment__instance_id=ids))
+        attached = _tag_whole(site, order, machines, volumes, heartbeat)
+        return self._provisioned(site, order, machines, volumes, attached)
 
     def _settle_on_one_launch(
         self, sites: Sequence[Site], order: Order, resources: Sequence[Resource], heartbeat: Heartbeat
@@ -88,7 +90,7 @@ class Usable:
         return (len(launch) < needed, oldest, launch[0].token)
 
     def _provisioned(
-        self, site: Site, order: Order, machines: list[Item], attached: tuple[Resource, ...]
+        self, site: Site, order: Order, machines: list[Item], volumes: list[Item], attached: tuple[Resource, ...]
     ) -> Provisioned:
         first, market = machines[0], market_of(machines[0])
         zone = first["Placement"]["AvailabilityZone"]
@@ -99,6 +101,9 @@ class Usable:
             launched_at=min(seen.launched_at(machine) for machine in machines),
             hourly=self._offers.hourly(site, first["InstanceType"], zone, market, len(machines)),
             stoppable=first.get("InstanceLifecycle") != "spot",
+            volatile=self._offers.local_disk(site, first["InstanceType"]),
+            disk_gib=disks.size_of(machines, volumes, order.request.disk_gib),
+            disk_monthly=self._offers.disk_monthly(site) if disks.priced(volumes) else None,
         )
 
 
@@ -135,13 +140,13 @@ def _ended(instance_id: str, machine: Item | None, launched: Resource) -> Perman
     return PermanentError(f"{text}; correct the cause and ask again", code)
 
 
-def _tag_whole(site: Site, order: Order, machines: list[Item], heartbeat: Heartbeat) -> tuple[Resource, ...]:
+def _tag_whole(
+    site: Site, order: Order, machines: list[Item], volumes: list[Item], heartbeat: Heartbeat
+) -> tuple[Resource, ...]:
     """Volumes, interfaces and spot requests of the machines, each seen with the lease's tag (case C10)."""
     ids = [machine["InstanceId"] for machine in machines]
     requests = [machine["SpotInstanceRequestId"] for machine in machines if machine.get("SpotInstanceRequestId")]
-    attached = by(attachment__instance_id=ids)
-    volumes = site.read("describe_volumes", "Volumes", Filters=attached)
-    interfaces = site.read("describe_network_interfaces", "NetworkInterfaces", Filters=attached)
+    interfaces = site.read("describe_network_interfaces", "NetworkInterfaces", Filters=by(attachment__instance_id=ids))
     spot = requests and site.read(
         "describe_spot_instance_requests", "SpotInstanceRequests", SpotInstanceRequestIds=requests
     )
