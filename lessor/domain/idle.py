@@ -21,17 +21,18 @@ class Verdict(StrEnum):
 class IdleTerms:
     """The thresholds and the ladder that hold for one lease; `origins` names by field the level that set it.
 
-    A GPU works in a tick when its engine was above `engine` (0 to 1), or its utilisation above `util` (percent) where
-    the engine is not reported, or it drew more than `power` watts where that is set. A machine works above `cpu`
-    (percent), `network` or `disk` (bytes a second), or `requests` (a second); `None` leaves a signal out. `fraction` is
-    the share of its GPUs that must work for the lease to be busy; one is enough at 0. A GPU holds memory above
-    `memory` (0 to 1).
+    A GPU works in a tick when its engine was above `engine` (0 to 1), or its utilisation above `util` (percent), or it
+    drew more than `power` watts where that is set. Of a slice only the engine counts: the others are those of the whole
+    card. A machine works above `cpu` (percent), `network` or `disk` (bytes a second), or `requests` (a second), and
+    while people or notebook kernels work on it; `None` leaves a signal out. `fraction` is the share of its GPUs that
+    must work for the lease to be busy; one is enough at 0. A GPU holds memory above `memory` (0 to 1).
 
     `window` is what has to be idle throughout. `warn`, `final` and `stop` count from when it fell idle; `held_stop` is
     the stop of a lease that holds memory without computing, with two warnings before it. During `warm_up` after a
     start nothing is idle. `spare` is how long interactive work is left alone in working hours; `working_hours_only`
     counts only these hours. `notice` is the least time between a delivered warning and the stop, `fallback_notice` the
     same when the owner could not be reached and somebody else was told. `stops` is false where people are only warned.
+    A GPU at its maximum throughout `review_after` is shown to administrators; `None` where that is what it is for.
     """
 
     window: timedelta = timedelta(minutes=60)
@@ -56,21 +57,28 @@ class IdleTerms:
     snooze_most: timedelta = timedelta(hours=24)
     snoozes: int = 3
     stops: bool = True
+    review_after: timedelta | None = timedelta(hours=72)
     origins: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Track:
-    """One GPU over time. `since` is when its unbroken run of ticks began, `ticks` how many it has, `last` the latest.
+    """One GPU, or one slice, over time. Its run is the time without a break in what is known of it.
 
-    `active_at` is the latest tick in which it worked; the peaks are over the time after it.
+    `since` is when its run began and `last` the time of its latest sample. `marks` has a bit for each tick of the last
+    window, the lowest for the latest, set where the GPU was seen whole; without any set bit there is no run.
+    `active_at` is the latest tick of the run in which it worked, or in which memory was taken or freed. The peaks are
+    over the ticks after it worked, empty while it does. `memory` is the share of 0 to 1 that it held last, `held`
+    whether that is more than nothing. `stuck_since` is since when it looks busy or full without any process;
+    `pending_at` is the latest tick in which it looked busy so, which counts as work unless the GPU turns out to be
+    faulty. `full_since` is since when it was at its maximum throughout.
     """
 
     device: str
     machine: str
     since: datetime
     last: datetime
-    ticks: int
+    marks: int = 0
     active_at: datetime | None = None
     peak_engine: float | None = None
     peak_util: float | None = None
@@ -78,6 +86,9 @@ class Track:
     memory: float | None = None
     stuck_since: datetime | None = None
     full_since: datetime | None = None
+    held: bool | None = None
+    pending_at: datetime | None = None
+    peak_memory: float | None = None
 
 
 @dataclass(frozen=True)
@@ -85,8 +96,14 @@ class Standing:
     """Where a lease stands after a tick: the state that the next tick goes on from, and what was judged.
 
     `since` is when what the verdict says began. `active_at` and `active_kind` are the last activity and its kind:
-    `gpu`, `cpu`, `network`, `disk`, `session`, `kernel` or `requests`. `faulty` names GPUs that look broken, `missed`
-    counts ticks in a row without a whole observation.
+    `gpu`, `cpu`, `network`, `disk`, `session`, `kernel` or `requests`. `idle_gpus` are those of its `gpus` that did
+    nothing for a whole window. `faulty` names GPUs that look broken, `missed` counts ticks in a row without a whole
+    observation: with any, nothing is stopped. `problem` says what was missing in the latest one.
+
+    `hosts_since`, `hosts_last` and `hosts_marks` are the run of what is known besides GPUs, as in `Track`;
+    `hosts_active_at` is the latest tick in which any of it worked, and the peaks are over the ticks after it.
+    `sources` are the signals that the lease has, and has to go on having, as in `Observation`. `before` is the verdict
+    before it became unknown.
     """
 
     lease_id: str
@@ -106,13 +123,21 @@ class Standing:
     faulty: tuple[str, ...] = ()
     missed: int = 0
     problem: str = ""
+    hosts_since: datetime | None = None
+    hosts_last: datetime | None = None
+    hosts_marks: int = 0
+    hosts_active_at: datetime | None = None
+    sources: tuple[str, ...] = ()
+    before: Verdict | None = None
 
 
 @dataclass(frozen=True)
 class Evidence:
     """What a verdict rests on, small enough to be kept with the lease and shown to its owner.
 
-    Peaks are the most over the time since `since`; `covered` is the share of that time with samples.
+    Peaks are the most that each signal showed since it last counted as work, which is the time since `since` or more,
+    and empty for what works. `peak_engine` and `peak_memory` are shares of 0 to 1.
+    `covered` is the share of the window before `at` with samples.
     """
 
     verdict: Verdict
@@ -134,3 +159,4 @@ class Evidence:
     active_kind: str = ""
     faulty: tuple[str, ...] = ()
     problem: str = ""
+    missed: int = 0

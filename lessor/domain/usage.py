@@ -45,7 +45,8 @@ class HostUse:
     """The most that one machine did in one tick besides its GPUs.
 
     `cpu` is a percentage, `network` and `disk` are bytes a second, `requests` a second. `sessions` are people who typed
-    something lately, `kernels` notebook kernels that are computing; an open tab or a keep-alive is neither.
+    something lately, `kernels` notebook kernels that are computing; an open tab or a keep-alive is neither. `machine`
+    is the machine as in `Origin`, empty where the series does not say.
     """
 
     cpu: float | None = None
@@ -54,6 +55,7 @@ class HostUse:
     sessions: int | None = None
     kernels: int | None = None
     requests: float | None = None
+    machine: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,10 @@ class Subject:
 class Observation:
     """What all sources together saw of one lease in the tick that ended at `at`.
 
-    `newest` is the time of the latest sample, `None` when there was none. `problems` say in words why something is
-    missing: a source that did not answer, an exporter that restarted, a label that is not there.
+    `newest` is the time of the latest sample, for several GPUs of the one whose samples are oldest; `None` when there
+    was none. `problems` say in words why something is missing: a source that did not answer, an exporter that
+    restarted, a label that is not there. `sources` are the signals of machines that were there, such as
+    `prometheus i-0abc cpu`; `asked` are the sources that are configured, whether they answered or not.
     """
 
     lease_id: str
@@ -111,6 +115,8 @@ class Observation:
     hosts: tuple[HostUse, ...] = ()
     restarted: bool = False
     problems: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ class HourUse:
     """What one lease did in one hour that began at `hour`: ticks by verdict, and the most and the sum of its figures.
 
     `ticks` counts those on record, `busy` and `idle` those so judged, `unknown` those without a whole observation.
-    `gpu_busy` is the sum over ticks of the share of its GPUs that worked.
+    `gpu_busy` is the sum over ticks of the share of its GPUs that worked; `peak_memory` is a share of 0 to 1.
     """
 
     lease_id: str

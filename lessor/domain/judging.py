@@ -1,0 +1,279 @@
+"""Judges leases tick by tick: where a lease stands follows from where it stood and from what was seen, alone.
+
+Feeding ticks one by one and replaying them from the record give the same, and a tick costs the same however long the
+window is. Only what was seen whole counts as quiet; what worked counts even where the rest was not seen (law 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+
+from lessor.domain import hostwork, tracking
+from lessor.domain.attribution import AHEAD
+from lessor.domain.hostwork import Hosts
+from lessor.domain.idle import Evidence, IdleTerms, Standing, Track, Verdict
+from lessor.domain.runs import STALE, Tick, covered
+from lessor.domain.usage import Observation, Subject
+
+QUIET = frozenset({Verdict.IDLE, Verdict.HELD})
+"""Verdicts that lead to a warning."""
+
+
+def advance(
+    standing: Standing | None, observation: Observation, terms: IdleTerms, subject: Subject, every: timedelta
+) -> Standing:
+    """Where the lease stands after a tick. One that is not later than the last changes nothing, seen again or late.
+
+    Ticks are `every` long; one that is left out counts as one without samples.
+    """
+    if standing is not None and observation.at <= standing.at:
+        return standing
+    trusted = _fresh(observation, every)
+    tick = _tick(standing, observation, terms, subject, every)
+    uses = observation.gpus if trusted else ()
+    seen = observation if trusted else Observation(observation.lease_id, observation.at, asked=observation.asked)
+    believed = trusted and not observation.problems and not observation.restarted
+    tracks, whole = tracking.follow(standing.tracks if standing else (), uses, tick, terms, subject, believed)
+    hosts = hostwork.judged(standing, seen, tick, terms, believed)
+    absent = tracking.missing(tracks, subject)
+    known = _Known(tracks, hosts, absent, terms, tick.at, subject.ready_at)
+    problem = _problem(observation, known, trusted, whole)
+    return _standing(observation.lease_id, standing, known, tick, problem)
+
+
+def evidence(standing: Standing, terms: IdleTerms, every: timedelta) -> Evidence:
+    """What the verdict rests on; figures of GPUs that look broken are left out, as they are not work."""
+    tracks = [one for one in standing.tracks if not tracking.faulty(one, standing.at)]
+    ticks = _ticks(terms.window, every)
+    runs = [one.marks for one in standing.tracks] + ([standing.hosts_marks] if standing.sources else [])
+    return Evidence(
+        verdict=standing.verdict,
+        since=standing.since,
+        at=standing.at,
+        gpus=standing.gpus,
+        idle_gpus=standing.idle_gpus,
+        covered=min((covered(marks & ((1 << ticks) - 1), ticks) for marks in runs), default=0.0),
+        peak_engine=_most(one.peak_engine for one in tracks),
+        peak_util=_most(one.peak_util for one in tracks),
+        peak_memory=_most(one.peak_memory for one in tracks),
+        peak_power=_most(one.peak_power for one in tracks),
+        peak_cpu=standing.peak_cpu,
+        peak_network=standing.peak_network,
+        peak_disk=standing.peak_disk,
+        peak_sessions=standing.peak_sessions,
+        peak_requests=standing.peak_requests,
+        active_at=standing.active_at,
+        active_kind=standing.active_kind,
+        faulty=standing.faulty,
+        problem=standing.problem,
+        missed=standing.missed,
+    )
+
+
+def changed(before: Standing | None, after: Standing) -> bool:
+    """Whether the lease must be told: it fell idle or is idle no more, more of its GPUs idle or none, or one broke.
+
+    A lease that works and of which nothing is known for a while is not told: for it nothing follows from either.
+    """
+    if before is None:
+        return after.verdict in QUIET or after.idle_gpus > 0 or bool(after.faulty)
+    if set(after.faulty) - set(before.faulty):
+        return True
+    if after.verdict is not before.verdict:
+        was = before.before if before.verdict is Verdict.UNKNOWN else before.verdict
+        return after.verdict in QUIET or before.verdict in QUIET or (was in QUIET and after.verdict is Verdict.BUSY)
+    if after.verdict in QUIET:
+        return after.since != before.since
+    return after.verdict is Verdict.BUSY and (
+        after.idle_gpus > before.idle_gpus or (after.idle_gpus == 0) != (before.idle_gpus == 0)
+    )
+
+
+def certain(standing: Standing) -> bool:
+    """Whether a stop may rest on it: it does nothing, and the latest look was whole."""
+    return standing.verdict in QUIET and not standing.missed
+
+
+def working(standing: Standing) -> int:
+    """How many of its GPUs worked in the latest tick."""
+    worked = (tracking.worked_at(one, standing.at) for one in standing.tracks)
+    return sum(1 for at in worked if at == standing.at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a verdict is made of; `absent` GPUs were allocated and have no series at all."""
+
+    tracks: tuple[Track, ...]
+    hosts: Hosts
+    absent: int
+    terms: IdleTerms
+    at: datetime
+    start: datetime | None
+
+    @property
+    def gpus(self) -> int:
+        return len(self.tracks) + self.absent
+
+    @property
+    def needed(self) -> int:
+        """How many GPUs have to work for the lease to be busy."""
+        return max(1, ceil(self.terms.fraction * self.gpus))
+
+    @property
+    def quiet(self) -> tuple[Track, ...]:
+        """GPUs that did nothing for a whole window."""
+        if self.warming:
+            return ()
+        full = self.at - self.terms.window
+        return tuple(one for one in self.tracks if one.marks and tracking.quiet_since(one, self.at) <= full)
+
+    @property
+    def warming(self) -> bool:
+        start = self.start
+        if start is None:
+            start = min((one.since for one in self.tracks if one.marks), default=self.hosts.run.since)
+        return self.at - start < self.terms.warm_up
+
+    def verdict(self, quiet: tuple[Track, ...]) -> Verdict:
+        recent = self.at - self.terms.window
+        worked = (tracking.worked_at(one, self.at) for one in self.tracks)
+        busy = sum(1 for at in worked if at is not None and at > recent)
+        hosts = self.hosts
+        if busy >= self.needed or (hosts.active_at is not None and hosts.active_at > recent):
+            return Verdict.BUSY
+        if self.warming:
+            return Verdict.WARMING_UP
+        known = (self.tracks or hosts.sources) and hosts.run.marks and hostwork.quiet_since(hosts) <= recent
+        if not known or self.gpus - len(quiet) >= self.needed:
+            return Verdict.UNKNOWN
+        held = any(one.held and not tracking.faulty(one, self.at) for one in quiet)
+        return Verdict.HELD if held else Verdict.IDLE
+
+    @property
+    def quiet_since(self) -> datetime:
+        """Since when too few GPUs work, and nothing else; only for what is quiet."""
+        latest = sorted((tracking.quiet_since(one, self.at) for one in self.tracks), reverse=True)
+        place = self.needed - 1 - self.absent
+        hosts = hostwork.quiet_since(self.hosts)
+        return max(latest[place], hosts) if place < len(latest) else hosts
+
+
+def _fresh(observation: Observation, every: timedelta) -> bool:
+    """Whether its samples belong to this tick; the clocks of machines are never trusted (case E27)."""
+    if observation.newest is None or not (observation.gpus or observation.hosts):
+        return False
+    return -AHEAD <= observation.at - observation.newest <= STALE * every
+
+
+def _ticks(window: timedelta, every: timedelta) -> int:
+    return max(window // every, 1)
+
+
+def _tick(
+    standing: Standing | None, observation: Observation, terms: IdleTerms, subject: Subject, every: timedelta
+) -> Tick:
+    at = observation.at
+    begin = at - every
+    if subject.ready_at is not None:
+        begin = min(max(begin, subject.ready_at), at)
+    return Tick(
+        at=at,
+        begin=begin,
+        every=every,
+        window=terms.window,
+        ticks=_ticks(terms.window, every),
+        steps=round((at - standing.at) / every) if standing else 1,
+        newest=min(observation.newest or at, at),
+        restarted=observation.restarted,
+    )
+
+
+def _problem(observation: Observation, known: _Known, trusted: bool, whole: bool) -> str:
+    """Why the tick is not whole, in words; empty when it is."""
+    if observation.problems:
+        return "; ".join(observation.problems)
+    if not trusted:
+        return "no samples" if observation.newest is None else "no samples of this time"
+    if observation.restarted:
+        return "an exporter restarted"
+    if known.absent:
+        return f"{known.absent} of {known.gpus} GPUs have no series"
+    if not whole:
+        return "some of its GPUs were not seen, or showed what cannot be"
+    return f"missing or impossible: {', '.join(known.hosts.lost)}" if not known.hosts.whole else ""
+
+
+def _standing(lease_id: str, before: Standing | None, known: _Known, tick: Tick, problem: str) -> Standing:
+    quiet = known.quiet
+    verdict = known.verdict(quiet)
+    hosts = known.hosts
+    active_at, kind = _activity(before, known)
+    return Standing(
+        lease_id=lease_id,
+        at=tick.at,
+        verdict=verdict,
+        since=_since(before, verdict, known, tick),
+        tracks=known.tracks,
+        active_at=active_at,
+        active_kind=kind,
+        idle_gpus=len(quiet),
+        gpus=known.gpus,
+        peak_cpu=hosts.peak_cpu,
+        peak_network=hosts.peak_network,
+        peak_disk=hosts.peak_disk,
+        peak_sessions=hosts.peak_sessions,
+        peak_requests=hosts.peak_requests,
+        faulty=tuple(_name(one) for one in known.tracks if tracking.faulty(one, tick.at)),
+        missed=_missed(before, known, verdict) if problem else 0,
+        problem=problem,
+        hosts_since=hosts.run.since,
+        hosts_last=hosts.run.last,
+        hosts_marks=hosts.run.marks,
+        hosts_active_at=hosts.active_at,
+        sources=hosts.sources,
+        before=_before(before) if before and verdict is Verdict.UNKNOWN else None,
+    )
+
+
+def _since(before: Standing | None, verdict: Verdict, known: _Known, tick: Tick) -> datetime:
+    if verdict in QUIET:
+        return known.quiet_since
+    if before is not None and before.verdict is verdict:
+        return before.since
+    if verdict is Verdict.UNKNOWN:
+        return tick.at
+    return tick.begin
+
+
+def _activity(before: Standing | None, known: _Known) -> tuple[datetime | None, str]:
+    """The last activity that was ever seen, and its kind; what a broken GPU shows is none."""
+    at, kind = (before.active_at, before.active_kind) if before else (None, "")
+    worked = max((one.active_at for one in known.tracks if one.active_at is not None), default=None)
+    if worked is not None and (at is None or worked > at):
+        at, kind = worked, "gpu"
+    if known.hosts.kind and (at is None or known.at > at):
+        at, kind = known.at, known.hosts.kind
+    return at, kind
+
+
+def _missed(before: Standing | None, known: _Known, verdict: Verdict) -> int:
+    """Ticks in a row without a whole observation; those before a new machine reports at all are not missed."""
+    if verdict is Verdict.WARMING_UP and not any(one.marks for one in known.tracks) and not (before and before.tracks):
+        return 0
+    return before.missed + 1 if before else 1
+
+
+def _before(before: Standing) -> Verdict | None:
+    return before.before if before.verdict is Verdict.UNKNOWN else before.verdict
+
+
+def _name(track: Track) -> str:
+    return f"GPU {track.device} of {track.machine}" if track.machine else f"GPU {track.device}"
+
+
+def _most(figures: Iterable[float | None]) -> float | None:
+    return max((one for one in figures if one is not None), default=None)
