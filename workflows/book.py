@@ -111,7 +111,11 @@ class Courier:
 
     def refuse(self) -> None:
         """Queue the answer to somebody whose act was recorded and had no effect: nobody waits for it any more."""
-        self._queue.append(NotifyInput(self._book.lease.id, Notice.REFUSED, self._book.lease.revision))
+        self.redraw(Notice.REFUSED)
+
+    def redraw(self, notice: Notice) -> None:
+        """Queue this once more: what was just sent says what no longer holds."""
+        self._queue.append(NotifyInput(self._book.lease.id, notice, self._book.lease.revision))
 
     async def run(self, finished: Callable[[], bool]) -> None:
         """Deliver until `finished` and nothing is waiting. What cannot be delivered is on record and given up."""

@@ -167,7 +167,7 @@ async def stop(lease: Lease) -> datetime:
         schedule_to_close_timeout=lease.terms.cleanup_limit,
         heartbeat_timeout=HEARTBEAT,
         retry_policy=retries.RETRY_PROVIDER,
-        summary=f"stop, because of {lease.ending_reason or 'its working hours'}"[:150],
+        summary=f"stop: {lease.ending_reason or (lease.pause.words if lease.pause else 'its working hours')}"[:150],
     )
 
 

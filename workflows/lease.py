@@ -12,8 +12,18 @@ from workflows.updates import ActUpdates
 
 with workflow.unsafe.imports_passed_through():
     from lessor import contracts, retries
-    from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, Observed, OwnerLeft, Verb
-    from lessor.domain import life, offboarding, transitions
+    from lessor.contracts import (
+        Act,
+        Answer,
+        LeaseInput,
+        LeaseOutcome,
+        Metered,
+        Observed,
+        OverBudget,
+        OwnerLeft,
+        Verb,
+    )
+    from lessor.domain import extension, idling, life, offboarding, transitions
     from lessor.domain.errors import Refused
     from lessor.domain.lease import Change, Lease, State
     from lessor.domain.people import Person
@@ -92,6 +102,17 @@ class LeaseWorkflow(ActUpdates):
         if left.events:
             self._book.apply(left)
 
+    @workflow.signal(name=contracts.SIGNAL_METERED)
+    def metered(self, told: Metered) -> None:
+        """The meter tells what the lease is judged to be doing."""
+        now = workflow.now()
+        self._book.apply(idling.metered(self._book.lease, told.evidence, told.terms, now, told.hours))
+
+    @workflow.signal(name=contracts.SIGNAL_OVER_BUDGET)
+    def over_budget(self, told: OverBudget) -> None:
+        """The money that pays for it is used up, and its leases are to end."""
+        self._book.apply(extension.cut_short(self._book.lease, told.scope, told.words, workflow.now()))
+
     async def _live(self) -> None:
         """Until final, or until the next run can take over: whoever acts meanwhile is answered, and life goes on."""
         try:
@@ -139,7 +160,7 @@ class LeaseWorkflow(ActUpdates):
                 change = await self._reserved(act, person)
             elif act.verb in extending.VERBS:
                 change = await extending.change(self._book, act, person)
-            elif act.verb is Verb.EXEMPT:
+            elif act.verb in (Verb.EXEMPT, Verb.START):
                 await self._committed(change.lease)
                 change = transition(self._book.lease, act, person, workflow.now())
         except Refused as refusal:

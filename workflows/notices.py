@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lessor.contracts import Notice
 from lessor.domain.lease import Event, Lease, State
+from lessor.domain.pausing import PAUSED
 
 _NOTICES = {
     "approval-given": Notice.REQUEST,
@@ -52,7 +53,13 @@ _NOTICES = {
     "transfer-declined": Notice.TRANSFER_ENDED,
     "transfer-expired": Notice.TRANSFER_ENDED,
     "shared": Notice.SHARED,
+    "idle-held-back": Notice.IDLE_HELD_BACK,
+    "partly-idle": Notice.PARTLY_IDLE,
+    "over-budget": Notice.OVER_BUDGET,
 }
+
+_TO_THE_WARNED = frozenset({"idle-cleared", "idle-unknown", "snoozed", "verdict-disputed", "spared"})
+"""What takes a warning back; it is told to those who had one."""
 
 
 def notices(lease: Lease, events: tuple[Event, ...]) -> tuple[Notice, ...]:
@@ -68,8 +75,15 @@ def notices(lease: Lease, events: tuple[Event, ...]) -> tuple[Notice, ...]:
 
 
 def _notice(lease: Lease, event: Event) -> Notice | None:
-    """What is asked about a later end goes to those who decide on it, not to those who decided on the request."""
+    """What is asked about a later end goes to those who decide on it, not to those who decided on the request.
+
+    That it is stopped is said once it was seen so (law 2); of what was at rest already, at once.
+    """
     asked = event.type in ("asked", "escalated") and event.data.get("of") == "extension"
     if lease.wish is not None and (asked or event.type == "extension-granted"):
         return Notice.EXTENSION_ASKED
+    if event.type in _TO_THE_WARNED:
+        return Notice.IDLE_OVER if event.data.get("told", "0") != "0" else None
+    if lease.pause is not None and (event.type == "suspended" or (event.type in PAUSED and lease.suspended_at)):
+        return Notice.PAUSED
     return _NOTICES.get(event.type)

@@ -1,17 +1,15 @@
-"""A lease in use, running or resting outside its hours: warnings, wishes for a later end, stops and starts."""
+"""A lease in use, running or at rest: warnings, wishes for a later end, stops and starts."""
 
 from temporalio import workflow
 from temporalio.exceptions import FailureError
 
 from workflows import calls
-from workflows.approving import Approving
-from workflows.book import Book, Courier
+from workflows.watching import Watching
 
 with workflow.unsafe.imports_passed_through():
-    from collections.abc import Awaitable, Callable
     from datetime import timedelta
 
-    from lessor.contracts import Act, Answer, Delivery, Notice
+    from lessor.contracts import Delivery, Notice
     from lessor.domain import asking, deadlines, extension, life, suspension
     from lessor.domain.deadlines import Deadline, Due
     from lessor.domain.lease import IN_USE, State
@@ -20,12 +18,11 @@ with workflow.unsafe.imports_passed_through():
 WARNING_RETRY = timedelta(minutes=1)
 
 
-class Using(Approving):
-    """The phase between being usable and the end. What was awaited is judged by the lease as it is afterwards."""
+IDLE = frozenset({Due.IDLE_WARN, Due.IDLE_FINAL, Due.IDLE_STOP, Due.IDLE_LOOK})
 
-    def __init__(self, book: Book, courier: Courier, act: Callable[[Act], Awaitable[Answer]]) -> None:
-        super().__init__(book, act)
-        self._courier = courier
+
+class Using(Watching):
+    """The phase between being usable and the end. What was awaited is judged by the lease as it is afterwards."""
 
     async def _in_use(self) -> None:
         if self._reported():
@@ -53,6 +50,8 @@ class Using(Approving):
             await self._stop_outside_hours()
         elif due.due is Due.RESUME:
             await self._start_again()
+        elif due.due in IDLE:
+            await self._watch(due)
 
     async def _warn(self, due: Deadline) -> None:
         told = self.lease

@@ -7,7 +7,7 @@ never beyond the longest total. Every end that moves brings its warnings anew.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from lessor.domain import approval, asking
 from lessor.domain.approval import Step
@@ -22,6 +22,9 @@ from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Reason, StepSpec
 from lessor.domain.request import spell
 from lessor.domain.stepup import require_typed
+
+MONEY_GONE = timedelta(hours=2)
+"""What is left to a lease whose money is used up: time to save what is on it, and for all its warnings."""
 
 
 def extend(lease: Lease, until: datetime, by: str, reason: str, now: datetime) -> Change:
@@ -175,6 +178,15 @@ def shorten(lease: Lease, until: datetime, by: str, reason: str, now: datetime) 
         )
     event = Event("shortened", now, by, {"from": _iso(lease.ends_at), "to": until.isoformat(), "reason": reason})
     return changed(lease, event, **_moved(until, now))
+
+
+def cut_short(lease: Lease, scope: str, words: str, now: datetime) -> Change:
+    """The money of `scope` is used up: it ends soon, with its warnings. Nothing changes for one that ends by then."""
+    until = now + MONEY_GONE
+    if lease.state not in IN_USE or lease.runs_until is None or lease.runs_until <= until:
+        return Change(lease, ())
+    data = {"scope": scope, "why": words, "from": _iso(lease.ends_at), "to": until.isoformat()}
+    return changed(lease, Event("over-budget", now, "lessor", data), **_moved(until, now))
 
 
 def not_deciding(lease: Lease) -> frozenset[str]:

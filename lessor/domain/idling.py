@@ -46,20 +46,31 @@ def metered(lease: Lease, evidence: Evidence, terms: IdleTerms, now: datetime, h
         return Change(lease, ())
     if evidence.verdict not in rungs.IDLE:
         return _busy_or_unknown(lease, evidence, now, None)
-    if rungs.disputed(lease, now) and lease.disputed and lease.disputed.by != LESSOR:
+    if _said_wrong(lease, now):
         return Change(lease, ())
     return _idle(lease, Ladder(evidence, terms, hours=hours), now)
 
 
-def found(lease: Lease, evidence: Evidence, terms: IdleTerms, now: datetime, hours: Hours | None = None) -> Change:
+def found(
+    lease: Lease,
+    evidence: Evidence,
+    terms: IdleTerms,
+    now: datetime,
+    hours: Hours | None = None,
+    *,
+    on_record: bool = False,
+) -> Change:
     """The lease itself had another look. As `metered`, but the meter does not know of it, and tells only changes.
 
-    So whatever is not idle is looked at once more after a whole window, whether or not the meter tells anything.
+    So whatever is not idle is looked at once more after a whole window, whether or not the meter tells anything. That
+    it is still idle goes on record only if that is wanted: before a warning, which is made from what is on record.
     """
     if lease.state is not State.ACTIVE:
         return Change(lease, ())
     if evidence.verdict in rungs.IDLE:
-        return _idle(replace(lease, disputed=None), Ladder(evidence, terms, hours=hours), now, looked=True)
+        if _said_wrong(lease, now):
+            return Change(lease, ())
+        return _idle(lease, Ladder(evidence, terms, hours=hours), now, on_record=on_record)
     why = evidence.problem or f"another look found it {evidence.verdict.value}"
     doubt = Dispute(now + max(terms.window, RETRY), LESSOR, now, why)
     return _busy_or_unknown(lease, evidence, now, doubt)
@@ -121,7 +132,7 @@ def deliverable(lease: Lease, rung: Rung, now: datetime) -> bool:
     return step is not None and step.rung is rung and step.at <= now
 
 
-def _idle(lease: Lease, fresh: Ladder, now: datetime, *, looked: bool = False) -> Change:
+def _idle(lease: Lease, fresh: Ladder, now: datetime, *, on_record: bool = False) -> Change:
     ladder = lease.idle
     if ladder is None:
         return changed(lease, _seen(fresh, now), idle=fresh, disputed=None)
@@ -131,15 +142,15 @@ def _idle(lease: Lease, fresh: Ladder, now: datetime, *, looked: bool = False) -
         return Change(then.lease, (*over.events, *then.events))
     kept = replace(ladder, evidence=fresh.evidence, terms=fresh.terms, hours=fresh.hours or ladder.hours)
     verdict = fresh.evidence.verdict
-    if not looked and (verdict, fresh.terms) == (ladder.evidence.verdict, ladder.terms):
-        return Change(replace(lease, idle=kept), ())
-    return changed(lease, _seen(kept, now), idle=kept)
+    if not on_record and (verdict, fresh.terms) == (ladder.evidence.verdict, ladder.terms):
+        return Change(replace(lease, idle=kept, disputed=None), ())
+    return changed(lease, _seen(kept, now), idle=kept, disputed=None)
 
 
 def _busy_or_unknown(lease: Lease, evidence: Evidence, now: datetime, doubt: Dispute | None) -> Change:
     """The ladder ends. A person's word against the verdict ends only with work that was seen."""
     busy = evidence.verdict is Verdict.BUSY
-    said = lease.disputed if lease.disputed and lease.disputed.by != LESSOR and now < lease.disputed.until else None
+    said = lease.disputed if _said_wrong(lease, now) else None
     kept = doubt if busy else said or doubt
     over = _over(lease, evidence, now) if lease.idle or (busy and said) else Change(lease, ())
     after = replace(over.lease, disputed=kept, snoozes=0 if busy else lease.snoozes)
@@ -155,6 +166,11 @@ def _over(lease: Lease, evidence: Evidence, now: datetime) -> Change:
     unknown = evidence.verdict is Verdict.UNKNOWN
     event = Event("idle-unknown" if unknown else "idle-cleared", now, LESSOR, {"told": str(told), **figures(evidence)})
     return changed(lease, event, idle=None)
+
+
+def _said_wrong(lease: Lease, now: datetime) -> bool:
+    """Whether a person called the verdict wrong not long ago."""
+    return lease.disputed is not None and lease.disputed.by != LESSOR and now < lease.disputed.until
 
 
 def _late(lease: Lease, evidence: Evidence) -> bool:

@@ -13,6 +13,9 @@ from lessor.domain.lease import IN_USE, Announced, Change, Event, Lease, State, 
 
 _EVENTS = {Why.IDLE: "idle-stopped", Why.ASKED: "pause-asked", Why.BUDGET: "budget-stopped"}
 
+PAUSED = frozenset(_EVENTS.values())
+"""Events with which a lease begins to be stopped until somebody starts it."""
+
 
 def pause(lease: Lease, why: Why, by: str, words: str, now: datetime, data: dict[str, str] | None = None) -> Change:
     """From here on its machines are being stopped, and nothing starts them again but a person.

@@ -50,7 +50,7 @@ class Distances:
 def next_step(lease: Lease, now: datetime) -> Step | None:
     """The next step on the ladder; `None` while it is not idle, or nothing is made of it."""
     ladder = lease.idle
-    if ladder is None or lease.state is not State.ACTIVE or disputed(lease, now):
+    if ladder is None or lease.state is not State.ACTIVE or lease.disputed is not None:
         return None
     step = _daily(lease, ladder) if barred(lease, now) else _towards_stop(lease, ladder)
     at = max(step.at, ladder.next_try or step.at, lease.snooze.until if lease.snooze else step.at)
@@ -95,11 +95,6 @@ def outdated(lease: Lease, now: datetime) -> bool:
         return False
     step = _towards_stop(lease, lease.idle)
     return step.rung is Rung.STOP and now > step.at + FINAL_HOLDS
-
-
-def disputed(lease: Lease, now: datetime) -> bool:
-    """Whether nothing is made of a verdict of idle now, since somebody called it wrong."""
-    return lease.disputed is not None and now < lease.disputed.until
 
 
 def counted(ladder: Ladder) -> tuple[Told, ...]:
