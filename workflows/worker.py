@@ -52,6 +52,7 @@ PASSED_THROUGH = (
         "workflows.extending",
         "workflows.idling",
         "workflows.meter_calls",
+        "workflows.watching",
     ),
 )
 """Modules that the sandbox shares between workflows instead of loading them for each; ours hold no state.
