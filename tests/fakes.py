@@ -153,10 +153,12 @@ class FakeCloud:
 @dataclass
 class FakeNotifier:
     """Remembers what was told. `silent` holds how many of the next messages of a kind reach nobody, `deaf` how many of
-    the next pages; `before[kind]` is awaited before a message is sent."""
+    the next pages; `before[kind]` is awaited before a message is sent. `instead` are those told in the owner's place.
+    """
 
     told: list[tuple[str, Notice, int]] = field(default_factory=list)
     paged: list[PageInput] = field(default_factory=list)
+    instead: str = ""
     deaf: int = 0
     silent: dict[Notice, int] = field(default_factory=lambda: defaultdict(int))
     before: dict[Notice, Callable[[], Awaitable[object]]] = field(default_factory=dict)
@@ -180,7 +182,7 @@ class FakeNotifier:
             self.silent[notice] -= 1
             return Delivery(False, problem="nobody could be reached")
         self.told.append((lease.id, notice, lease.revision))
-        return Delivery(True, "slack:dm")
+        return Delivery(True, self.instead or "slack:dm", owner=not self.instead)
 
     async def page(self, wanted: PageInput, now: datetime, *, patient: bool = True) -> Delivery:
         if self.deaf:
