@@ -17,6 +17,7 @@ from lessor.domain.quota import Account, Ceiling, Reservation
 from lessor.domain.records import AuditReport, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.resource import Resource
 from lessor.domain.states import State
+from lessor.domain.telling import Heard
 from lessor.domain.usage import HourUse, Observation
 
 
@@ -160,12 +161,12 @@ class MeterBook(Protocol):
         """Store a tick in one bulk insert; false when it, or a later one, is on record: then nothing changes."""
         ...
 
-    def told(self) -> dict[str, str]:
-        """What each lease was told last of what it does, in the words in which `tell` stored it."""
+    def heard(self) -> dict[str, Heard]:
+        """What each lease heard last of what it does; those that have nothing to remember are not among them."""
         ...
 
-    def tell(self, told: Mapping[str, str], at: datetime) -> None:
-        """Store that these leases have heard this; no words at all take a lease out."""
+    def hear(self, heard: Mapping[str, Heard | None], at: datetime) -> None:
+        """Store what leases have heard; with `None` there is nothing to remember of one."""
         ...
 
     def observations(self, since: datetime, until: datetime, lease_id: str = "") -> Iterator[Observation]:

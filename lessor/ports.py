@@ -22,7 +22,7 @@ from lessor.books import (
     QuotaBook,
     Submissions,
 )
-from lessor.contracts import Delivery, Notice, Observed, OwnerLeft, PageInput
+from lessor.contracts import Delivery, Metered, Notice, Observed, OverBudget, OwnerLeft, PageInput
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person, Presence, Team
@@ -256,6 +256,14 @@ class LeaseRuns(Protocol):
 
     async def observed(self, lease_id: str, seen: Observed) -> bool:
         """Tell the lease what was seen of it; false when it has no open workflow."""
+        ...
+
+    async def metered(self, lease_id: str, told: Metered) -> bool:
+        """Tell the lease what it was found doing; false when it has no open workflow."""
+        ...
+
+    async def over_budget(self, lease_id: str, told: OverBudget) -> bool:
+        """Tell the lease that the money it takes from is used up; false when it has no open workflow."""
         ...
 
     async def owner_left(self, lease_id: str, told: OwnerLeft) -> bool:

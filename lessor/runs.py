@@ -10,7 +10,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from lessor import contracts, search_attributes
-from lessor.contracts import LeaseInput, Observed, OwnerLeft
+from lessor.contracts import LeaseInput, Metered, Observed, OverBudget, OwnerLeft
 from lessor.domain.lease import Lease
 from lessor.ports import Ended
 
@@ -47,6 +47,12 @@ class TemporalRuns:
     async def observed(self, lease_id: str, seen: Observed) -> bool:
         """Signal it; false when there is no open workflow."""
         return await self._signalled(lease_id, contracts.SIGNAL_OBSERVED, seen)
+
+    async def metered(self, lease_id: str, told: Metered) -> bool:
+        return await self._signalled(lease_id, contracts.SIGNAL_METERED, told)
+
+    async def over_budget(self, lease_id: str, told: OverBudget) -> bool:
+        return await self._signalled(lease_id, contracts.SIGNAL_OVER_BUDGET, told)
 
     async def owner_left(self, lease_id: str, told: OwnerLeft) -> bool:
         return await self._signalled(lease_id, contracts.SIGNAL_OWNER_LEFT, told)

@@ -65,7 +65,8 @@ class SqlLeaseBook(Book):
     def revisions(self, *states: State) -> dict[str, int]:
         """At which revision each lease in one of these states stands."""
         with self._db.read() as connection:
-            return dict(connection.execute(_REVISIONS, {"states": [state.value for state in states]}).tuples().all())
+            rows = connection.execute(_REVISIONS, {"states": [state.value for state in states]}).all()
+        return {row.id: row.revision for row in rows}
 
     @cached_property
     def _months(self) -> CommitmentTable:

@@ -16,9 +16,10 @@ from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, 
 
 from lessor.contracts import MeterReport
 from lessor.domain.idle import Standing, Verdict
+from lessor.domain.telling import Heard
 from lessor.domain.usage import HourUse, Observation
 from lessor.ledger.book import Book
-from lessor.ledger.meter_models import HOURS, READINGS, TICKS, TOLD
+from lessor.ledger.meter_models import HEARD, HOURS, READINGS, TICKS
 from lessor.ledger.reading_rows import OBSERVATION, STANDING, Reading, reading_row
 
 TICK_LOCK = 7_236_003
@@ -42,7 +43,7 @@ _TICKS = (
 )
 _OF_TICK = select(READINGS.c.observation).where(READINGS.c.at == bindparam("tick")).order_by(READINGS.c.lease_id)
 _OF_LEASE = _OF_TICK.where(READINGS.c.lease_id == bindparam("lease"))
-_TOLD = select(TOLD.c.lease_id, TOLD.c.words)
+_HEARD = select(HEARD.c.lease_id, HEARD.c.standing, HEARD.c.terms)
 _USE = (
     select(*(HOURS.c[name] for name in HourUse.__dataclass_fields__))
     .where(
@@ -133,20 +134,25 @@ class SqlMeterBook(Book):
             connection.execute(delete(TICKS).where(TICKS.c.at < at, TICKS.c.summed.is_(True)))
         return dropped
 
-    def told(self) -> dict[str, str]:
-        """What each lease was told last of what it does, in the words in which `tell` stored it."""
+    def heard(self) -> dict[str, Heard]:
+        """What each lease heard last of what it does; those that have nothing to remember are not among them."""
         with self._db.read() as connection:
-            return dict(connection.execute(_TOLD).tuples().all())
+            rows = connection.execute(_HEARD).all()
+        return {row.lease_id: Heard(STANDING.load(row.standing), row.terms) for row in rows}
 
-    def tell(self, told: Mapping[str, str], at: datetime) -> None:
-        """Store that these leases have heard this; no words at all take a lease out."""
-        rows = [{"lease_id": lease_id, "words": words, "at": at} for lease_id, words in told.items() if words]
-        gone = [lease_id for lease_id, words in told.items() if not words]
+    def hear(self, heard: Mapping[str, Heard | None], at: datetime) -> None:
+        """Store what leases have heard; with `None` there is nothing to remember of one."""
+        rows = [
+            {"lease_id": lease_id, "standing": STANDING.dump(one.standing), "terms": one.terms, "at": at}
+            for lease_id, one in heard.items()
+            if one
+        ]
+        gone = [lease_id for lease_id, one in heard.items() if not one]
         with self._db.write() as connection:
             if rows:
-                connection.execute(self._put_told, rows)
+                connection.execute(self._put_heard, rows)
             if gone:
-                connection.execute(delete(TOLD).where(TOLD.c.lease_id.in_(gone)))
+                connection.execute(delete(HEARD).where(HEARD.c.lease_id.in_(gone)))
 
     def _add(self, connection: Connection, rows: Sequence[Reading]) -> None:
         """All rows at once, as fast as each database takes them."""
@@ -163,10 +169,10 @@ class SqlMeterBook(Book):
                 copy.write_row(row)
 
     @cached_property
-    def _put_told(self) -> Any:
-        put = self._db.insert(TOLD)
-        new = {name: put.excluded[name] for name in ("words", "at")}
-        return put.on_conflict_do_update(index_elements=[TOLD.c.lease_id], set_=new)
+    def _put_heard(self) -> Any:
+        put = self._db.insert(HEARD)
+        new = {name: put.excluded[name] for name in ("standing", "terms", "at")}
+        return put.on_conflict_do_update(index_elements=[HEARD.c.lease_id], set_=new)
 
     @cached_property
     def _sum(self) -> Any:

@@ -63,13 +63,14 @@ class HourRow(Base):
     peak_cpu: Mapped[float | None] = mapped_column(Float(53))
 
 
-class ToldRow(Base):
-    """What a lease was told last of what it does, so that whatever it has not heard is told again."""
+class HeardRow(Base):
+    """What a lease heard last of what it does, in `packing`'s words, so that what it has not heard is told again."""
 
-    __tablename__ = "meter_told"
+    __tablename__ = "meter_heard"
 
     lease_id: Mapped[str] = mapped_column(primary_key=True)
-    words: Mapped[str]
+    standing: Mapped[str]
+    terms: Mapped[str]
     at: Mapped[datetime]
 
 
@@ -99,6 +100,6 @@ class StopClaimRow(Base):
 TICKS = table(TickRow)
 READINGS = table(ReadingRow)
 HOURS = table(HourRow)
-TOLD = table(ToldRow)
+HEARD = table(HeardRow)
 BRAKES = table(BrakeRow)
 STOP_CLAIMS = table(StopClaimRow)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lessor.domain.idle import Standing
+from lessor.domain.judging import working
 from lessor.domain.usage import GpuUse, Observation
 from lessor.ledger.packing import Packed
 
@@ -22,7 +23,7 @@ def reading_row(seconds: int, observation: Observation, standing: Standing) -> R
         standing.lease_id,
         standing.verdict.value,
         not standing.missed,
-        _working(standing),
+        working(standing) / standing.gpus if standing.gpus else 0.0,
         _most(gpu.engine for gpu in gpus),
         _most(gpu.util for gpu in gpus),
         _most(map(held_memory, gpus)),
@@ -38,12 +39,6 @@ def held_memory(gpu: GpuUse) -> float | None:
     if gpu.memory_used is None or not gpu.memory_total:
         return None
     return gpu.memory_used / gpu.memory_total
-
-
-def _working(standing: Standing) -> float:
-    """The share of its GPUs that worked in this tick."""
-    worked = sum(track.active_at == standing.at for track in standing.tracks)
-    return worked / standing.gpus if standing.gpus else 0.0
 
 
 def _most(values: Iterable[float | None]) -> float | None:

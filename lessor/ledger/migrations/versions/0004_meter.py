@@ -29,7 +29,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_index(DISPUTED, "events")
     _bind_the_chain()
-    for table in ("stop_claims", "brakes", "meter_told", "meter_hours", "meter_readings", "meter_ticks"):
+    for table in ("stop_claims", "brakes", "meter_heard", "meter_hours", "meter_readings", "meter_ticks"):
         op.drop_table(table)
 
 
@@ -67,11 +67,12 @@ def _hours() -> None:
         sa.PrimaryKeyConstraint("lease_id", "hour", name="pk_meter_hours"),
     )
     op.create_table(
-        "meter_told",
+        "meter_heard",
         sa.Column("lease_id", sa.Text(), nullable=False),
-        sa.Column("words", sa.Text(), nullable=False),
+        sa.Column("standing", sa.Text(), nullable=False),
+        sa.Column("terms", sa.Text(), nullable=False),
         sa.Column("at", Instant(), nullable=False),
-        sa.PrimaryKeyConstraint("lease_id", name="pk_meter_told"),
+        sa.PrimaryKeyConstraint("lease_id", name="pk_meter_heard"),
     )
 
 

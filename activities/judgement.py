@@ -1,0 +1,104 @@
+"""Judges one tick: what was seen is joined to the leases, each is judged by itself, then the fleet as a whole."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from activities.fleet import Metered
+from activities.readings import Readings
+from lessor.contracts import Alarm, MeterReport, PageInput
+from lessor.domain import braking
+from lessor.domain.attribution import attribute, crowded
+from lessor.domain.braking import BrakeTerms
+from lessor.domain.idle import Standing, Verdict
+from lessor.domain.judging import advance
+from lessor.domain.ladder import Brake
+from lessor.domain.usage import Observation
+
+log = logging.getLogger(__name__)
+
+SILENT = 3
+"""Ticks in a row without an answer of a source, or without a whole look at a lease, after which people are told."""
+
+NAMED = 20
+"""How many ids a message names; the count beside them is whole."""
+
+Found = tuple[Observation, Standing]
+
+
+@dataclass(frozen=True)
+class Before:
+    """Where the fleet stood before a tick, by lease, and what that tick came to."""
+
+    standings: Mapping[str, Standing]
+    report: MeterReport | None = None
+
+
+def observe(fleet: Mapping[str, Metered], readings: Readings, at: datetime) -> tuple[Observation, ...]:
+    """One observation for each lease, in the order of `fleet`."""
+    subjects = [one.subject for one in fleet.values()]
+    return attribute(subjects, readings.answers, at, readings.silent)
+
+
+def judge_one(before: Standing | None, seen: Observation, one: Metered, every: timedelta) -> Standing:
+    """Where a lease stands now. What cannot be judged is unknown, and spoils no other lease (law 11)."""
+    try:
+        return advance(before, seen, one.terms, one.subject, every)
+    except Exception as error:
+        log.exception("%s cannot be judged", seen.lease_id)
+        missed = before.missed + 1 if before else 1
+        problem = f"it cannot be judged ({type(error).__name__}); the worker's log says more"
+        unknown = Standing(seen.lease_id, seen.at, Verdict.UNKNOWN, seen.at)
+        return replace(unknown, gpus=one.subject.gpus, missed=missed, problem=problem)
+
+
+def brake_of(
+    fleet: Mapping[str, Metered], before: Before, now: Sequence[Standing], silent: bool, terms: BrakeTerms, brake: Brake
+) -> str:
+    """Why nothing may be stopped after this tick, whatever its verdicts say; empty when none looks like a mistake."""
+    at = max((one.at for one in now), default=None)
+    if at is None:
+        return ""
+    silenced = [one.lease_id for one in now if one.missed] if silent else []
+    stops = (braking.stops_at(fleet[one.lease_id].lease, one, fleet[one.lease_id].terms) for one in now)
+    at_once = braking.all_at_once(before.standings, now, silenced, terms)
+    return at_once or braking.too_many(stops, len(now), terms, brake, at)
+
+
+def verdicts(standings: Sequence[Standing]) -> dict[str, int]:
+    return dict(Counter(one.verdict.value for one in standings))
+
+
+def pages(readings: Readings, report: MeterReport, before: Before, now: Sequence[Standing]) -> Iterator[PageInput]:
+    """What administrators have to hear of one tick. What lasts is told when it begins, not with every tick."""
+    for source in report.sources:
+        if source.silent == SILENT:
+            last = f"; its last answer was at {source.last_good:%Y-%m-%d %H:%M} UTC" if source.last_good else ""
+            held = "what it would have said is unknown, so that nothing is stopped as idle by it"
+            yield PageInput(Alarm.SOURCE_SILENT, source.name, f"{source.problem}{last}; {held}")
+    for reading in readings.answers:
+        for node, problem in sorted(crowded(reading).items()):
+            yield PageInput(Alarm.UNLABELLED, node or reading.source, f"{problem}; nothing is stopped as idle there")
+    for one in now:
+        known = before.standings.get(one.lease_id)
+        broken = set(one.faulty) - set(known.faulty if known else ())
+        if broken:
+            names = ", ".join(sorted(broken))
+            yield PageInput(
+                Alarm.FAULTY_GPU, one.lease_id, f"GPU {names} looks broken: busy or full without any process"
+            )
+    if not readings.silent:
+        yield from _unseen(now)
+
+
+def _unseen(now: Sequence[Standing]) -> Iterator[PageInput]:
+    """Leases of which nothing whole was seen for long although every source answers (case E17)."""
+    lost = [one for one in now if one.missed == SILENT and one.verdict is not Verdict.WARMING_UP]
+    if lost:
+        names = ", ".join(one.lease_id for one in lost[:NAMED])
+        what = f"{len(lost)} leases were not seen whole in {SILENT} ticks in a row, such as: {lost[0].problem}"
+        yield PageInput(Alarm.METER_SILENT, names, f"{what}; they are not stopped as idle, and end when they should")

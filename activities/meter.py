@@ -1,0 +1,215 @@
+"""One tick of the meter: what every lease does, judged, stored in one go, and told to those that have to hear of it.
+
+Whatever dies on the way, the same tick or the next one goes on from the record: rows are stored once, why nothing may
+be stopped is part of what is stored, and what a lease has heard is on record too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from temporalio import activity
+
+from activities import gauges
+from activities.beating import beating
+from activities.fleet import Fleet, Metered, Plan, metered
+from activities.judgement import Before, Found, brake_of, judge_one, observe, pages, verdicts
+from activities.leases import lease_of
+from activities.readings import Readings, counted_on, read_all
+from activities.telling import Teller
+from lessor import contracts
+from lessor.contracts import Alarm, Clearance, LeaseRef, MeterReport, MeterTick, PageInput
+from lessor.domain import braking
+from lessor.domain.braking import BrakeTerms
+from lessor.domain.idle import Standing, Verdict
+from lessor.domain.judging import QUIET, certain, evidence
+from lessor.domain.ladder import Brake
+from lessor.domain.lease import State
+from lessor.ports import LeaseRuns, Ledger, Telemetry
+
+KEEP = timedelta(days=14)
+NAMED = 200
+"""How many ids a report carries at most."""
+
+
+@dataclass(frozen=True)
+class MeterSettings:
+    """How long a tick is, how long its rows are kept, and how much may be stopped at once."""
+
+    every: timedelta = timedelta(minutes=1)
+    keep: timedelta = KEEP
+    brake: BrakeTerms = field(default_factory=BrakeTerms)
+
+
+class MeterActivities:
+    """Holds the sources of telemetry, the ledger and the workflows of leases.
+
+    Between ticks it remembers where leases stood; that is used only while the record says that nobody metered since.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Telemetry],
+        ledger: Ledger,
+        runs: LeaseRuns,
+        clock: Callable[[], datetime],
+        plan: Callable[[], Plan],
+        settings: Callable[[], MeterSettings] = MeterSettings,
+    ) -> None:
+        self._sources = sources
+        self._ledger = ledger
+        self._clock = clock
+        self._plan = plan
+        self._settings = settings
+        self._fleet = Fleet(ledger, plan)
+        self._teller = Teller(ledger, runs)
+        self._kept: tuple[datetime, dict[str, Standing]] | None = None
+
+    @activity.defn
+    async def tick(self, wanted: MeterTick) -> MeterReport:
+        """Read, judge, store and tell. A tick that is on record is told again where it was not heard, and no more."""
+        with gauges.SECONDS.time():
+            async with beating():
+                before = await asyncio.to_thread(self._before)
+                if before.report and before.report.at > wanted.at:
+                    return replace(before.report, stored=False, told=(), pages=(), unheard=())
+                fleet = await asyncio.to_thread(self._fleet.running, wanted.at)
+                if before.report and before.report.at == wanted.at:
+                    report, standings = replace(before.report, stored=False), tuple(before.standings.values())
+                else:
+                    report, standings = await self._metered(wanted, before, fleet)
+                report = await self._consequences(report, standings, fleet, wanted.every)
+        gauges.show(report)
+        return report
+
+    @activity.defn
+    async def look_again(self, ref: LeaseRef) -> contracts.Metered:
+        """What one lease does now, read afresh. Nothing is stored: a lease that looks for itself is no tick."""
+        async with beating():
+            return await self._look(await asyncio.to_thread(self._one, ref))
+
+    @activity.defn
+    async def clear_to_stop(self, ref: LeaseRef) -> Clearance:
+        """Whether it may be stopped as idle now: it still is, the brake is off, and it is one of the few in this hour.
+
+        A lease that was cleared once in an hour takes no second slot.
+        """
+        async with beating():
+            one = await asyncio.to_thread(self._one, ref)
+            found = await self._look(one)
+            why = _against(found)
+            if not why:
+                why = await asyncio.to_thread(self._claim, ref.lease_id)
+        return Clearance(not why, why, found)
+
+    @activity.defn
+    async def tidy(self, at: datetime) -> int:
+        """Add up the hours that are over, and drop what has been kept long enough; how many rows were dropped."""
+        return await asyncio.to_thread(self._tidy, at)
+
+    async def _metered(
+        self, wanted: MeterTick, before: Before, fleet: Mapping[str, Metered]
+    ) -> tuple[MeterReport, tuple[Standing, ...]]:
+        readings = await read_all(self._sources, wanted.at, wanted.every)
+        return await asyncio.to_thread(self._judged, wanted, before, fleet, readings)
+
+    def _judged(
+        self, wanted: MeterTick, before: Before, fleet: Mapping[str, Metered], readings: Readings
+    ) -> tuple[MeterReport, tuple[Standing, ...]]:
+        """Judge and store; what another worker has stored of this tick meanwhile holds instead."""
+        settings = self._settings()
+        found: list[Found] = []
+        for seen, one in zip(observe(fleet, readings, wanted.at), fleet.values(), strict=True):
+            found.append((seen, judge_one(before.standings.get(seen.lease_id), seen, one, wanted.every)))
+        now = tuple(standing for _, standing in found)
+        report = MeterReport(
+            wanted.at,
+            sources=counted_on(readings.reports, before.report.sources if before.report else ()),
+            leases=len(now),
+            verdicts=verdicts(now),
+            brake=brake_of(fleet, before, now, bool(readings.silent), settings.brake, self._ledger.brake()),
+            problem=_left_out(self._fleet.left_out),
+        )
+        report = replace(report, pages=tuple(pages(readings, report, before, now)))
+        if not self._ledger.meter(wanted.at, found, report):
+            self._kept = None
+            stored = self._before()
+            return replace(stored.report or report, stored=False), tuple(stored.standings.values())
+        self._kept = (wanted.at, {one.lease_id: one for one in now})
+        return report, now
+
+    async def _consequences(
+        self, report: MeterReport, standings: tuple[Standing, ...], fleet: Mapping[str, Metered], every: timedelta
+    ) -> MeterReport:
+        """Put the brake on where the tick calls for it, then tell leases."""
+        brake = await asyncio.to_thread(self._braked, report)
+        alone = brake.on and brake.by == braking.BY
+        told, trouble = await self._teller.tell(standings, fleet, report.at, every, quiet=alone)
+        called = (PageInput(Alarm.BRAKE, "idle stops", report.brake),) if report.brake and alone else ()
+        return replace(
+            report,
+            told=told[:NAMED],
+            brake=brake.reason if alone else "",
+            problem="; ".join(words for words in (report.problem, trouble) if words),
+            pages=(*called, *report.pages),
+        )
+
+    def _braked(self, report: MeterReport) -> Brake:
+        """The brake that holds after a tick. What a person said of it after the tick comes first."""
+        brake = self._ledger.brake()
+        later = brake.at is not None and brake.at >= report.at
+        if not report.brake or brake.on or later:
+            return brake
+        put = Brake(True, braking.BY, self._clock(), report.brake)
+        self._ledger.set_brake(put)
+        return put
+
+    def _before(self) -> Before:
+        """Where leases stood after the latest tick on record."""
+        report = self._ledger.last_report()
+        if report is None:
+            return Before({})
+        if self._kept is None or self._kept[0] != report.at:
+            self._kept = (report.at, {one.lease_id: one for one in self._ledger.standings()})
+        return Before(self._kept[1], report)
+
+    def _one(self, ref: LeaseRef) -> Metered:
+        return metered(lease_of(self._ledger, ref), self._plan(), self._clock())
+
+    async def _look(self, one: Metered) -> contracts.Metered:
+        """Judged from the latest tick on, as if this were the next one. What was not seen whole now is unknown."""
+        at, every = self._clock(), self._settings().every
+        readings = await read_all(self._sources, at, every, (one.subject,))
+        before = await asyncio.to_thread(self._ledger.standing, one.lease.id)
+        (seen,) = observe({one.lease.id: one}, readings, at)
+        standing = judge_one(before, seen, one, every)
+        running = one.lease.state is State.ACTIVE
+        if not running or (standing.verdict in QUIET and not certain(standing)):
+            problem = standing.problem or "it does not run"
+            standing = replace(standing, verdict=Verdict.UNKNOWN, since=at, problem=problem)
+        return contracts.Metered(evidence(standing, one.terms, every), one.terms)
+
+    def _claim(self, lease_id: str) -> str:
+        at = self._clock()
+        report = self._ledger.last_report()
+        most = self._settings().brake.most(report.leases if report else 0)
+        return self._ledger.claim_stop(lease_id, at, at - braking.WITHIN, most)
+
+    def _tidy(self, at: datetime) -> int:
+        self._ledger.roll_up(at)
+        return self._ledger.forget_before(at - self._settings().keep)
+
+
+def _against(found: contracts.Metered) -> str:
+    """What stands against a stop in what was seen; empty when nothing does."""
+    seen = found.evidence
+    if seen.verdict is Verdict.UNKNOWN:
+        return f"what it does is unknown: {seen.problem}"
+    return "" if seen.verdict in QUIET else f"another look found it {seen.verdict.value}"
+
+
+def _left_out(ids: tuple[str, ...]) -> str:
+    return f"{len(ids)} leases cannot be metered, such as {ids[0]}; the worker's log says why" if ids else ""

@@ -1,0 +1,73 @@
+"""Asks every source of telemetry at once; one that fails, hangs or raises nonsense is silent and spoils no other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from lessor.contracts import SourceReport
+from lessor.domain.usage import Reading, Subject
+from lessor.ports import Telemetry, TelemetryError
+
+LIMIT = timedelta(seconds=20)
+"""Sources have limits of their own; what is slower than this has none, or does not keep it."""
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What the sources said: the answers, and for each source how it went."""
+
+    answers: tuple[Reading, ...]
+    reports: tuple[SourceReport, ...]
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        return tuple(report.name for report in self.reports if not report.ok)
+
+
+async def read_all(
+    sources: Mapping[str, Telemetry], at: datetime, length: timedelta, only: Sequence[Subject] = ()
+) -> Readings:
+    """One query of each source for (at - length, at], in threads of their own."""
+    found = await asyncio.gather(*(_read(source, at, length, only) for source in sources.values()))
+    answers = tuple(answer for answer in found if isinstance(answer, Reading))
+    reports = tuple(_report(name, answer, at) for name, answer in zip(sources, found, strict=True))
+    return Readings(answers, reports)
+
+
+def counted_on(reports: Sequence[SourceReport], before: Sequence[SourceReport]) -> tuple[SourceReport, ...]:
+    """The reports of a tick, with what is counted from tick to tick: how long silent, and since when."""
+    earlier = {report.name: report for report in before}
+    return tuple(_on(report, earlier.get(report.name)) for report in reports)
+
+
+async def _read(source: Telemetry, at: datetime, length: timedelta, only: Sequence[Subject]) -> Reading | str:
+    try:
+        return await asyncio.wait_for(asyncio.to_thread(source.read, at, length, only), LIMIT.total_seconds())
+    except TelemetryError as error:
+        return str(error)[:500] or "it gave no answer"
+    except TimeoutError:
+        return f"telemetry source '{source.name}' gave no answer within {LIMIT.total_seconds():.0f} s"
+    except Exception as error:
+        # What it raised is a fault of ours; its words may hold addresses, so that only its kind is told.
+        return f"telemetry source '{source.name}' failed in a way that nobody thought of ({type(error).__name__})"
+
+
+def _report(name: str, answer: Reading | str, at: datetime) -> SourceReport:
+    if isinstance(answer, str):
+        return SourceReport(name, False, problem=answer, silent=1)
+    return SourceReport(name, True, len(answer.seen), answer.dropped, answer.capped, last_good=at)
+
+
+def _on(report: SourceReport, before: SourceReport | None) -> SourceReport:
+    if report.ok or before is None:
+        return report
+    return SourceReport(
+        report.name,
+        False,
+        problem=report.problem,
+        silent=before.silent + 1,
+        last_good=before.last_good,
+    )

@@ -1,0 +1,72 @@
+"""Tells leases what changed of what they do. What was heard goes on record in small lots: the rest is told again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from activities.batches import each, trouble
+from activities.fleet import Metered
+from lessor import contracts
+from lessor.domain import telling
+from lessor.domain.idle import Standing
+from lessor.domain.judging import QUIET, evidence
+from lessor.domain.telling import Heard
+from lessor.ports import LeaseRuns, MeterBook
+
+LOT = 100
+"""So many are told before it goes on record who has heard it; after a crash no more than these hear it twice."""
+
+Due = tuple[Standing, Metered]
+
+
+class Teller:
+    """Holds the record of who has heard what, and the workflows of leases."""
+
+    def __init__(self, book: MeterBook, runs: LeaseRuns) -> None:
+        self._book = book
+        self._runs = runs
+
+    async def tell(
+        self,
+        standings: Sequence[Standing],
+        fleet: Mapping[str, Metered],
+        at: datetime,
+        every: timedelta,
+        *,
+        quiet: bool,
+    ) -> tuple[tuple[str, ...], str]:
+        """Those that were told, and what went wrong. With `quiet` no lease hears that it is idle."""
+        heard = await asyncio.to_thread(self._book.heard)
+        found = sorted(_due(standings, fleet, heard, quiet), key=lambda due: due[0].verdict in QUIET)
+        gone = heard.keys() - {one.lease_id for one in standings}
+        if gone:
+            await asyncio.to_thread(self._book.hear, dict.fromkeys(gone), at)
+        told: list[str] = []
+        problems = []
+        for first in range(0, len(found), LOT):
+            answers = await each(found[first : first + LOT], lambda due: self._tell(due, every))
+            done = [one for one, answer in answers if isinstance(answer, bool)]
+            words = {standing.lease_id: telling.kept(standing, one.mark) for standing, one in done}
+            await asyncio.to_thread(self._book.hear, words, at)
+            told += words
+            problems.append(trouble(answers))
+        return tuple(told), "; ".join(problem for problem in problems if problem)
+
+    async def _tell(self, due: Due, every: timedelta) -> bool:
+        """False when it has no open workflow: then there is nobody to hear it, and the sweep sees to that."""
+        standing, one = due
+        said = contracts.Metered(evidence(standing, one.terms, every), one.terms)
+        return await self._runs.metered(standing.lease_id, said)
+
+
+def _due(
+    standings: Iterable[Standing], fleet: Mapping[str, Metered], heard: Mapping[str, Heard], quiet: bool
+) -> Iterator[Due]:
+    for standing in standings:
+        one = fleet.get(standing.lease_id)
+        if one is None or (quiet and standing.verdict in QUIET):
+            continue
+        if telling.due(heard.get(standing.lease_id), standing, one.mark):
+            yield standing, one
