@@ -13,6 +13,7 @@ from lessor.config.notifications import check_notifications
 from lessor.config.problems import KeyPath
 from lessor.config.rules import StepConfig
 from lessor.config.securing import check_security, check_suggestions
+from lessor.config.telemetry import check_telemetry
 from lessor.config.wording import nearest
 from lessor.domain import offboarding
 from lessor.domain.request import spell
@@ -38,6 +39,7 @@ def check(config: Config) -> Found:
     yield from check_suggestions(config)
     yield from check_security(config)
     yield from check_notifications(config.notifications)
+    yield from check_telemetry(config.telemetry, [place.name for place in config.places if place.provider == "aws"])
 
 
 def _people(config: Config) -> Found:

@@ -15,6 +15,7 @@ from lessor.config.reading import Document
 from lessor.config.rules import PolicyConfig, SecurityConfig
 from lessor.config.scheduling import QuietHoursConfig, ScheduleConfig
 from lessor.config.section import Section
+from lessor.config.telemetry import TelemetryConfig
 from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.quota import QuotaPlan
@@ -44,6 +45,8 @@ class Config(Section):
     """Where work with sensitive data may run: built-in rules that are switched on here."""
     notifications: NotificationsConfig = Field(default_factory=NotificationsConfig)
     """How people are told besides by Slack."""
+    telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
+    """Where it is read what GPUs and their machines do."""
 
     _document: Document = PrivateAttr(default_factory=lambda: Document("lessor.yaml", None))
 

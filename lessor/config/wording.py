@@ -26,6 +26,10 @@ PATTERNS = {
     r"^(sg-[0-9a-f]+)?$": "a security group id such as sg-0a1b2c3d",
     r"^(/\S+)?$": "a parameter name that starts with /",
     r"^([A-Z][A-Z0-9_]*)$": "the name of an environment variable, such as LESSOR_SMTP_PASSWORD",
+    r"^([a-zA-Z_:][a-zA-Z0-9_:]*)?$": "a metric's name, such as DCGM_FI_DEV_GPU_UTIL",
+    r"^[a-zA-Z_][a-zA-Z0-9_]*$": "a label's name, such as instance_id",
+    r"^[A-Za-z0-9-]+$": "a header's name, such as X-Scope-OrgID",
+    r"^[ -~]*$": "plain text on one line",
     r"^[A-Za-z0-9.:-]+$": "a host's name or address, such as smtp.example.com",
 }
 TYPES = {

@@ -9,7 +9,7 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.message import Message
@@ -53,15 +53,20 @@ class Answer:
 class Asker:
     """Asks one server by POST. Raises `TelemetryError` with what happened and what to do, never with a secret in it."""
 
-    def __init__(self, name: str, credentials: Credentials, ca_file: str = "", headers: Mapping[str, str] = {}) -> None:
+    def __init__(
+        self, name: str, credentials: Callable[[], Credentials], ca_file: str, headers: Mapping[str, str]
+    ) -> None:
+        """`credentials` are looked up for each question, since they may change; that may raise `TelemetryError`."""
         self._name = name
         self._ca_file = ca_file
-        self._headers = {"Accept": "application/json", **headers, **credentials.headers()}
+        self._credentials = credentials
+        self._headers = {"Accept": "application/json", **headers}
 
     def ask(self, url: str, form: Mapping[str, str], seconds: float) -> Answer:
         """The JSON document that the server answers within `seconds`."""
         until = time.monotonic() + seconds
-        request = urllib.request.Request(url, urlencode(form).encode(), self._headers, method="POST")  # noqa: S310
+        headers = {**self._headers, **self._credentials().headers()}
+        request = urllib.request.Request(url, urlencode(form).encode(), headers, method="POST")  # noqa: S310
         try:
             with self._opener().open(request, timeout=seconds) as answer:
                 body = _read(answer, until)
@@ -71,8 +76,11 @@ class Asker:
                 raise self._failed(_refused(error)) from None
         except TimeoutError:
             raise self._failed(_late(seconds)) from None
-        except ValueError as error:
+        except _UnusableError as error:
             raise self._failed(str(error)) from None
+        except ValueError:
+            # What http.client says of a header that cannot be sent would repeat the secret in it.
+            raise self._failed("cannot be asked: its url, a header or a secret has a character too many") from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             if isinstance(reason, TimeoutError):
@@ -92,6 +100,10 @@ class Asker:
         return TelemetryError(f"telemetry source '{self._name}' {what}")
 
 
+class _UnusableError(Exception):
+    """An answer that is none; the text says what to do."""
+
+
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """A redirect leads to a login page, or carries the token elsewhere: it is an error as it stands."""
 
@@ -109,9 +121,9 @@ def _read(answer: http.client.HTTPResponse, until: float) -> bytes:
         if time.monotonic() > until:
             raise TimeoutError
         if size > LARGEST:
-            raise ValueError("answered with more than 1 GiB; narrow what it is asked by `match`")
+            raise _UnusableError("answered with more than 1 GiB; narrow what it is asked by `match`")
     if answer.length:
-        raise ValueError("stopped in the middle of its answer; see its log, and whatever stands between")
+        raise _UnusableError("stopped in the middle of its answer; see its log, and whatever stands between")
     return b"".join(parts)
 
 
@@ -120,11 +132,11 @@ def _document(body: bytes, headers: Message) -> dict[str, Any]:
         document = json.loads(body)
     except (ValueError, RecursionError):
         kind = headers.get_content_type()
-        raise ValueError(
+        raise _UnusableError(
             f"answered with something other than JSON ({kind}); check that its url is that of a Prometheus API"
         ) from None
     if not isinstance(document, dict):
-        raise ValueError("answered with JSON that is no answer of a Prometheus API; check its url")
+        raise _UnusableError("answered with JSON that is no answer of a Prometheus API; check its url")
     return document
 
 

@@ -26,17 +26,20 @@ class PrometheusSource:
         url: str,
         *,
         metrics: Metrics | None = None,
-        credentials: Credentials | None = None,
+        credentials: Callable[[], Credentials] = Credentials,
         ca_file: str = "",
         headers: Mapping[str, str] | None = None,
         timeout: timedelta = TIMEOUT,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`url` is the address up to and without `/api/v1`; `headers` go with every query, such as a tenant's."""
+        """`url` is the address up to and without `/api/v1`; `headers` go with every query, such as a tenant's.
+
+        `credentials` are looked up for every query.
+        """
         self.name = name
         self._url = f"{url.rstrip('/')}/api/v1/query"
         self._metrics = metrics or Metrics()
-        self._asker = Asker(name, credentials or Credentials(), ca_file, headers or {})
+        self._asker = Asker(name, credentials, ca_file, headers or {})
         self._seconds = timeout.total_seconds()
         self._clock = clock
 

@@ -65,6 +65,8 @@ class Metrics:
 
     gpu: Mapping[str, str] = field(default_factory=lambda: dict(GPU_SIGNALS))
     host: Mapping[str, str] = field(default_factory=lambda: dict(HOST_SIGNALS))
+    request_counters: tuple[str, ...] = ()
+    """Counters of served requests, whose rate counts as requests beside the gauge of `host`."""
     labels: LabelNames = field(default_factory=LabelNames)
     match: str = ""
 
@@ -104,15 +106,21 @@ def _parts(asked: _Asked) -> Iterable[str]:
         yield _named(signal, gpu, f"{function}({asked.series(name)}[{asked.window}])")
     for signal, name in asked.metrics.host.items():
         yield _named(signal, host, f"max_over_time({asked.series(name)}[{asked.window}])")
+    if asked.metrics.request_counters:
+        rates = " or ".join(f"rate({asked.series(name)}[{asked.window}])" for name in asked.metrics.request_counters)
+        yield _named("requests", host, f"sum by ({', '.join(host)}) ({rates})")
     deciding = [asked.metrics.gpu[signal] for signal in ("engine", "util") if signal in asked.metrics.gpu]
     yield from _ages(asked, (*DEVICE, *TARGET, *names.all), deciding, "gpu")
-    yield from _ages(asked, (*TARGET, *names.all), list(asked.metrics.host.values()), "host")
+    of_host = [*asked.metrics.host.values(), *asked.metrics.request_counters]
+    yield from _ages(asked, (*TARGET, *names.all), of_host, "host")
     changed = f"changes({asked.series('process_start_time_seconds')}[{asked.window}]) > 0"
     yield _named(RESTARTED, TARGET, changed)
 
 
 def _ages(asked: _Asked, labels: Sequence[str], names: Sequence[str], kind: str) -> Iterable[str]:
     """When the latest sample was taken, at how many steps there was a fresh one, and how many are from the future."""
+    if not names:
+        return
     fresh = " or ".join(f"(timestamp({asked.series(name)}) > time() - {FRESH:.0f})" for name in names)
     steps = f"({fresh})[{asked.window}:{asked.step}]"
     yield _named(f"{kind}-{NEWEST}", labels, f"max_over_time({steps})")

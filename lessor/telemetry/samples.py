@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from lessor.domain.usage import GpuUse, HostUse, Origin, Reading, Seen
 from lessor.telemetry.promql import AHEAD, COVERED, DEVICE, NEWEST, RESTARTED, SIGNAL, STEPS, TARGET, LabelNames
+from lessor.telemetry.ranges import Ranges
 
-BLANK = 2_147_483_632.0
-"""The smallest of the values by which DCGM says that it does not know: it writes no sample, or one of these."""
 WHOLE = 0.8
 """The share of a tick in which a series must have had fresh samples; below it, its exporter was away."""
-MOST = {"engine": 1.0, "sm": 1.0, "util": 100.0, "cpu": 100.0}
 IN_USE = 0.01
 """The share of its memory above which a GPU is in use although it computes nothing."""
 EC2 = re.compile(r"^(i-[0-9a-f]{8,17})(\.|$)")
@@ -45,7 +43,7 @@ class Samples:
         self._hosts: dict[Key, _Thing] = {}
         self._restarted: set[Key] = set()
         self._processes: dict[tuple[str, str], float] = {}
-        self.capped = 0
+        self._ranges = Ranges()
 
     def add(self, labels: dict[str, str], value: float) -> None:
         """One series of the answer; `labels` tells by `SIGNAL` what its value is."""
@@ -77,7 +75,7 @@ class Samples:
                 unlabelled[one.origin.node] += 1
         for thing in (*self._gpus.values(), *self._hosts.values()):
             dropped += int(thing.values.get(AHEAD, 0.0))
-        return Reading(source, at, tuple(seen), dropped, self.capped, dict(unlabelled))
+        return Reading(source, at, tuple(seen), dropped, self._ranges.capped, dict(unlabelled))
 
     def _gpus_seen(self) -> Iterator[Seen]:
         sliced = {_card(thing.labels) for thing in self._gpus.values() if thing.labels.get("GPU_I_ID")}
@@ -93,53 +91,37 @@ class Samples:
         return iter(merged.values())
 
     def _gpu(self, thing: _Thing) -> Seen:
-        labels, within = thing.labels, self._within(thing.values)
+        labels, values, within = thing.labels, thing.values, self._ranges.within
         origin = self._origin(labels)
         part = labels.get("GPU_I_ID", "")
-        used, free = within("used"), within("free")
+        used, free = within("used", values.get("used")), within("free", values.get("free"))
         processes = self._processes.get((labels.get("UUID", ""), part))
         use = GpuUse(
             device="/".join(filter(None, (labels.get("gpu", ""), part))),
             machine=origin.machine or origin.node,
             slice=bool(part),
-            engine=within("engine"),
-            util=None if part else within("util"),
-            sm=within("sm"),
+            engine=within("engine", values.get("engine")),
+            util=None if part else within("util", values.get("util")),
+            sm=within("sm", values.get("sm")),
             memory_used=used,
             memory_total=used + free if used is not None and free is not None else None,
-            power=within("power"),
-            processes=int(processes) if processes is not None and math.isfinite(processes) else None,
+            power=within("power", values.get("power")),
+            processes=self._ranges.whole("processes", processes),
         )
         return Seen(origin, _time(thing), gpu=use, restarted=self._away(thing))
 
     def _hosts_seen(self) -> Iterator[Seen]:
         for thing in filter(_counts, self._hosts.values()):
-            within = self._within(thing.values)
-            sessions, kernels = within("sessions"), within("kernels")
+            values, within, whole = thing.values, self._ranges.within, self._ranges.whole
             use = HostUse(
-                cpu=within("cpu"),
-                network=within("network"),
-                disk=within("disk"),
-                sessions=int(sessions) if sessions is not None else None,
-                kernels=int(kernels) if kernels is not None else None,
-                requests=within("requests"),
+                cpu=within("cpu", values.get("cpu")),
+                network=within("network", values.get("network")),
+                disk=within("disk", values.get("disk")),
+                sessions=whole("sessions", values.get("sessions")),
+                kernels=whole("kernels", values.get("kernels")),
+                requests=within("requests", values.get("requests")),
             )
             yield Seen(self._origin(thing.labels), _time(thing), host=use, restarted=self._away(thing))
-
-    def _within(self, values: Mapping[str, float]) -> Callable[[str], float | None]:
-        """The signal as it can be: more than the most is the most, and counted; what is no amount at all is unknown."""
-
-        def within(signal: str) -> float | None:
-            value = values.get(signal)
-            if value is None:
-                return None
-            most = MOST.get(signal)
-            if 0.0 <= value <= (most or BLANK):
-                return value
-            self.capped += 1
-            return most if most is not None and most < value < BLANK else None
-
-        return within
 
     def _origin(self, labels: Mapping[str, str]) -> Origin:
         names = self._names
