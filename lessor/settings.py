@@ -30,6 +30,7 @@ WANTED = {
     "LESSOR_SMTP_URL": "is smtp://HOST:PORT, such as smtp://127.0.0.1:7414; leave it out for the server in lessor.yaml",
     "LESSOR_WEBHOOK_URL": "is a web address such as http://127.0.0.1:7415/webhook; leave it out for the one in "
     "lessor.yaml",
+    "LESSOR_PROMETHEUS_URL": "is a web address such as http://127.0.0.1:7416; leave it out for those in lessor.yaml",
     "LESSOR_TEMPLATES": "is a directory laid out like templates/, with the files that you want worded differently",
 }
 WEB = re.compile(r"https?://[^\s/@]+(/\S*)?")
@@ -94,6 +95,8 @@ class Settings(BaseSettings):
     """Another mail server than the one in `lessor.yaml`, spoken to in the clear and without a login."""
     lessor_webhook_url: Annotated[str, AfterValidator(_web)] | None = None
     """Another receiver of events than the one in `lessor.yaml`."""
+    lessor_prometheus_url: Annotated[str, AfterValidator(_web)] | None = None
+    """Where every Prometheus source of `lessor.yaml` is read instead."""
     lessor_user: str = Field(default="", max_length=120)
 
     @property

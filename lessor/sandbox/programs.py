@@ -18,7 +18,7 @@ from lessor.sandbox.portplan import HOST, Ports
 from lessor.sandbox.probes import answers, answers_with, polls
 
 NAMESPACE = "default"
-SERVERS = ("temporal", "aws", "slack", "mail")
+SERVERS = ("temporal", "aws", "slack", "mail", "gpus")
 _EXPORTS_HEAD = r"""# For a shell that shall reach this sandbox: source this file. It is written anew at each start.
 # What the shell knew of real accounts is forgotten first. The first name is nobody's: zsh wants at least one.
 unset lessor_nothing $(env | sed -n -E '/^LESSOR_USER=/d; s/^((AWS|LESSOR|SLACK|TEMPORAL)_[A-Z0-9_]+)=.*/\1/p')"""
@@ -56,6 +56,10 @@ class Sandbox:
         return f"http://{HOST}:{self.ports.mail}"
 
     @property
+    def gpus_url(self) -> str:
+        return f"http://{HOST}:{self.ports.gpus}"
+
+    @property
     def temporal_address(self) -> str:
         return f"{HOST}:{self.ports.temporal}"
 
@@ -76,6 +80,7 @@ class Sandbox:
             "LESSOR_SMTP_URL": f"smtp://{HOST}:{self.ports.smtp}",
             "LESSOR_WEBHOOK_URL": f"{self.mail_url}/webhook",
             "LESSOR_WEBHOOK_SECRET": "sandbox-webhook-secret",
+            "LESSOR_PROMETHEUS_URL": self.gpus_url,
             "AWS_ENDPOINT_URL": self.aws_url,
             "AWS_ACCESS_KEY_ID": "AKIASANDBOX000000000",
             "AWS_SECRET_ACCESS_KEY": "sandbox",
@@ -95,25 +100,30 @@ def programs(sandbox: Sandbox) -> tuple[Child, ...]:
     plain = bare_environment(os.environ, sandbox.data.home, {})
     told = {**plain, **sandbox.settings}
     ui, slack = sandbox.temporal_ui_url, sandbox.slack_url
-    namespace_served = answers(f"{ui}/api/v1/namespaces/{NAMESPACE}")
     polled = polls(ui, NAMESPACE, contracts.TASK_QUEUE)
     connected = answers_with(f"{slack}/sandbox/api/switches", lambda seen: seen["connections"] > 0)
-    aws_arguments = ("--port", str(sandbox.ports.aws), "--state", str(sandbox.data.root / "aws.state"))
-    mail_arguments = ("--port", str(sandbox.ports.mail), "--smtp-port", str(sandbox.ports.smtp))
-    knows_secret = {**plain, "LESSOR_WEBHOOK_SECRET": sandbox.settings["LESSOR_WEBHOOK_SECRET"]}
-    mail = sandbox.mail_url
-    slack_arguments = ("--port", str(sandbox.ports.slack), "--state", str(sandbox.data.root / "slack.json"))
     return (
-        Child("temporal", "the Temporal server", _temporal(sandbox), plain, namespace_served),
-        Child(
-            "aws", "the AWS simulator", _python("lessor.sandbox.aws", *aws_arguments), plain, answers(sandbox.aws_page)
-        ),
-        Child("slack", "the Slack sandbox", _python("lessor.sandbox.slack", *slack_arguments), plain, answers(slack)),
-        Child(
-            "mail", "the sandbox's mail", _python("lessor.sandbox.mail", *mail_arguments), knows_secret, answers(mail)
-        ),
+        *_servers(sandbox, plain),
         Child("worker", "the worker", _python("workflows"), told, polled, SERVERS),
         Child("bot", "the bot", _python("bot"), told, connected, SERVERS),
+    )
+
+
+def _servers(sandbox: Sandbox, plain: dict[str, str]) -> tuple[Child, ...]:
+    """What stands in for the world: none of it needs another to start."""
+    ports, root = sandbox.ports, sandbox.data.root
+    namespace_served = answers(f"{sandbox.temporal_ui_url}/api/v1/namespaces/{NAMESPACE}")
+    knows_secret = {**plain, "LESSOR_WEBHOOK_SECRET": sandbox.settings["LESSOR_WEBHOOK_SECRET"]}
+    aws = _python("lessor.sandbox.aws", "--port", str(ports.aws), "--state", str(root / "aws.state"))
+    slack = _python("lessor.sandbox.slack", "--port", str(ports.slack), "--state", str(root / "slack.json"))
+    mail = _python("lessor.sandbox.mail", "--port", str(ports.mail), "--smtp-port", str(ports.smtp))
+    gpus = ("--port", str(ports.gpus), "--aws", sandbox.aws_url, "--state", str(root / "gpus.json"))
+    return (
+        Child("temporal", "the Temporal server", _temporal(sandbox), plain, namespace_served),
+        Child("aws", "the AWS simulator", aws, plain, answers(sandbox.aws_page)),
+        Child("slack", "the Slack sandbox", slack, plain, answers(sandbox.slack_url)),
+        Child("mail", "the sandbox's mail", mail, knows_secret, answers(sandbox.mail_url)),
+        Child("gpus", "the simulated GPUs", _python("lessor.sandbox.gpus", *gpus), plain, answers(sandbox.gpus_url)),
     )
 
 

@@ -128,6 +128,7 @@ def show_links(console: Console, sandbox: Sandbox) -> None:
         ("Slack", sandbox.slack_url, "be the requester, the manager, finance or an admin"),
         ("Temporal UI", sandbox.temporal_ui_url, "every lease, step by step"),
         ("AWS simulator", sandbox.aws_page, "what exists, and what shall go wrong"),
+        ("GPUs", f"{sandbox.gpus_url}/", "what they do: let one idle, or its figures go missing"),
         ("Mail and events", f"{sandbox.mail_url}/", "what people get when Slack fails, and what programs hear"),
         ("Temporal server", sandbox.temporal_address, "for the temporal CLI"),
         ("Command line", f"source {quote(str(sandbox.data.exports))}", "then: lessor list --as U0REQUESTER"),

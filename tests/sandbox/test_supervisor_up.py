@@ -138,11 +138,11 @@ def test_busy_ports_are_named_with_their_purpose_and_a_remedy(tmp_path: Path) ->
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("base", [0, 1023, 65_531, -5])
+@pytest.mark.parametrize("base", [0, 1023, 65_530, -5])
 def test_a_port_base_out_of_range_is_refused(base: int, tmp_path: Path) -> None:
     told = io.StringIO()
     assert up.run(base, tmp_path, _plain(told), cast) == 2
-    assert f"--port-base {base} is out of range; 1024 to 65,530 are allowed; nothing was started" in told.getvalue()
+    assert f"--port-base {base} is out of range; 1024 to 65,529 are allowed; nothing was started" in told.getvalue()
 
 
 def test_a_child_that_cannot_start_ends_up_with_its_last_words(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_no_program_of_the_sandbox_is_told_the_shell_s_credentials(
         monkeypatch.setenv(name, "from-the-shell")
     with claimed(tmp_path, up.POLICY) as data:
         children = programs(Sandbox(data, portplan.Ports(7410)))
-    assert [child.name for child in children] == ["temporal", "aws", "slack", "mail", "worker", "bot"]
+    assert [child.name for child in children] == ["temporal", "aws", "slack", "mail", "gpus", "worker", "bot"]
     assert not [c.name for c in children if "from-the-shell" in c.environment.values()]
     assert {c.environment["HOME"] for c in children} == {str(tmp_path / "home")}
 

@@ -1,0 +1,51 @@
+"""`python -m lessor.sandbox.gpus --aws http://127.0.0.1:7412 --port N`: the GPUs as a program of its own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+from lessor.catalog import load_catalogue
+from lessor.sandbox.aws.client import SimulatorClient
+from lessor.sandbox.gpus.server import keep_sampling, listening
+from lessor.sandbox.gpus.simulation import Simulation
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run until stopped; 2 with one line of reason when it cannot start."""
+    parser = argparse.ArgumentParser(prog="python -m lessor.sandbox.gpus", description=__doc__)
+    parser.add_argument("--aws", required=True, help="address of the AWS simulator, whose machines have the GPUs")
+    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--every", type=float, default=1.0, help="seconds between two samples")
+    parser.add_argument("--state", type=Path, help="keep what machines do in this file across restarts")
+    chosen = parser.parse_args(arguments)
+    try:
+        asyncio.run(_serve(Simulation(chosen.state), chosen))
+    except (OSError, ValueError) as wrong:
+        sys.stderr.write(f"simulated GPUs: {wrong}\n")
+        return 2
+    return 0
+
+
+async def _serve(simulation: Simulation, chosen: argparse.Namespace) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    aws = SimulatorClient(chosen.aws, timeout=2.0)
+    sampling = asyncio.create_task(keep_sampling(simulation, aws, load_catalogue(), chosen.every))
+    async with listening(simulation, chosen.port, chosen.host) as url:
+        print(f"simulated GPUs: {url}/", flush=True)  # noqa: T201
+        told = asyncio.create_task(stop.wait())
+        # A sampler that ends has failed, and the program with it: whoever supervises starts it again.
+        await asyncio.wait([told, sampling], return_when=asyncio.FIRST_COMPLETED)
+        if sampling.done():
+            sampling.result()
+        sampling.cancel()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
