@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from lessor.config.budgeting import check_limits
 from lessor.config.configuration import Config
 from lessor.config.deciders import approver, check_stand_ins, varies
+from lessor.config.idling import check_idling
 from lessor.config.model import LeaseConfig, PlaceConfig
 from lessor.config.notifications import check_notifications
 from lessor.config.problems import KeyPath
@@ -39,6 +40,7 @@ def check(config: Config) -> Found:
     yield from check_suggestions(config)
     yield from check_security(config)
     yield from check_notifications(config.notifications)
+    yield from check_idling(config.idle, list(config.organisation.teams))
     yield from check_telemetry(config.telemetry, [place.name for place in config.places if place.provider == "aws"])
 
 

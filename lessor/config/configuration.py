@@ -8,14 +8,16 @@ from pydantic import Field, PrivateAttr
 
 from lessor.config.budgeting import quota_plan
 from lessor.config.hours import HoursConfig
-from lessor.config.model import Key, LeaseConfig, Organisation, PersonConfig, PlaceConfig, SlackConfig
+from lessor.config.idling import IdleConfig, idle_plan
+from lessor.config.model import LeaseConfig, Organisation, PersonConfig, PlaceConfig, SlackConfig
 from lessor.config.notifications import NotificationsConfig
 from lessor.config.problems import KeyPath
 from lessor.config.reading import Document
 from lessor.config.rules import PolicyConfig, SecurityConfig
 from lessor.config.scheduling import QuietHoursConfig, ScheduleConfig
-from lessor.config.section import Section
+from lessor.config.section import Key, Section
 from lessor.config.telemetry import TelemetryConfig
+from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.quota import QuotaPlan
@@ -45,6 +47,8 @@ class Config(Section):
     """Where work with sensitive data may run: built-in rules that are switched on here."""
     notifications: NotificationsConfig = Field(default_factory=NotificationsConfig)
     """How people are told besides by Slack."""
+    idle: IdleConfig = Field(default_factory=IdleConfig)
+    """When GPUs count as idle, who is warned, and when they are stopped."""
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     """Where it is read what GPUs and their machines do."""
 
@@ -110,6 +114,7 @@ class Config(Section):
             extension_hold=lease.extension_hold,
             suspend_notice=lease.suspend_notice,
             offer_after=lease.offer_after,
+            at_cap=lease.at_cap,
         )
 
     @cached_property
@@ -156,12 +161,21 @@ class Config(Section):
             max_ahead=self.lease.max_ahead,
             schedules=tuple(self.schedules),
             data=tuple(self.security.data),
+            currency=self.organisation.currency,
         )
 
     @cached_property
     def quota_plan(self) -> QuotaPlan:
         """What teams, projects and people may hold at once and use in a month."""
         return quota_plan(self)
+
+    @cached_property
+    def idle_plan(self) -> IdlePlan:
+        """Which idle thresholds hold for a lease, and which level set them."""
+        # The parser of conditions is slow to import, and most of what loads a configuration judges nothing.
+        from lessor.policyfile.idling import RecordedFacts
+
+        return idle_plan(self.idle, RecordedFacts())
 
     def team(self, key: str) -> Team:
         """The team with this key. Raises KeyError: keys are checked where they come in."""

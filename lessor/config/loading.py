@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -46,16 +47,23 @@ def _configuration(document: Document) -> Config:
 
 def _condition_problems(document: Document) -> list[Problem]:
     """What is wrong with conditions, also where the rest of the document has no valid form."""
-    policy = document.data.get("policy") if isinstance(document.data, dict) else None
-    rules = policy.get("rules") if isinstance(policy, dict) else None
-    conditions = {
+    found: list[Problem] = []
+    for section in ("policy", "idle"):
+        conditions = _conditions(document.data, section)
+        if conditions:
+            # The parser of conditions is slow to import, so it is imported only when there is something to parse.
+            from lessor.policyfile.compiling import condition_problems
+
+            found += condition_problems(conditions, document, (section, "rules"))
+    return found
+
+
+def _conditions(data: Any, section: str) -> dict[int, str]:
+    """The conditions of a section's rules by their index."""
+    held = data.get(section) if isinstance(data, dict) else None
+    rules = held.get("rules") if isinstance(held, dict) else None
+    return {
         index: rule["when"]
         for index, rule in enumerate(rules if isinstance(rules, list) else ())
         if isinstance(rule, dict) and isinstance(rule.get("when"), str) and rule["when"]
     }
-    if not conditions:
-        return []
-    # The parser of conditions is slow to import, so it is imported only when there is something to parse.
-    from lessor.policyfile.compiling import condition_problems
-
-    return condition_problems(conditions, document)

@@ -98,16 +98,16 @@ class IdlePlan:
         ruled: dict[str, Any] = {}
         judged = [(self.holds(rule, lease), rule) for rule in sorted(self.rules, key=lambda one: one.name)]
         for rule in (rule for holds, rule in judged if holds):
-            _lay(rule, ruled, origins, f"rule {rule.name}", {})
+            _lay(rule, ruled, origins, f"rule {rule.name}", None)
         for rule in (rule for holds, rule in judged if holds is None):
             _lay(rule, ruled, origins, f"rule {rule.name} (cannot be judged, so what stops later holds)", said)
         said |= ruled
 
 
-def _lay(rule: IdleRule, ruled: dict[str, Any], origins: dict[str, str], origin: str, usual: Changes) -> None:
+def _lay(rule: IdleRule, ruled: dict[str, Any], origins: dict[str, str], origin: str, usual: Changes | None) -> None:
     for name, value in rule.changes.items():
-        if name in ruled or usual:
-            other = ruled[name] if name in ruled else usual.get(name, getattr(DEFAULTS, name))
+        if name in ruled or usual is not None:
+            other = ruled[name] if name in ruled else (usual or {}).get(name, getattr(DEFAULTS, name))
             if not careful(name, value, other):
                 continue
         ruled[name], origins[name] = value, origin

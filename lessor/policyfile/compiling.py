@@ -28,6 +28,9 @@ from lessor.policyfile.security import security_rules, sites
 TEAM_REFS = ("lead", "budget-owner")
 """Approvers who are other people for each team."""
 
+POLICY_RULES: KeyPath = ("policy", "rules")
+"""Where the rules stand that decide."""
+
 
 @dataclass(frozen=True)
 class CompiledPolicy:
@@ -95,12 +98,16 @@ def compile_policy(config: Config) -> CompiledPolicy:
     return CompiledPolicy(Policy((*built_in, *written), default, _version(config)), named, sites(config))
 
 
-def condition_problems(conditions: Mapping[int, str], document: Document) -> list[Problem]:
-    """What is wrong with `conditions`, given by the index of their rule in `document`."""
-    return _compiled(conditions, document)[1]
+def condition_problems(
+    conditions: Mapping[int, str], document: Document, section: KeyPath = POLICY_RULES
+) -> list[Problem]:
+    """What is wrong with `conditions`, given by the index of their rule in that section of `document`."""
+    return _compiled(conditions, document, section)[1]
 
 
-def _compiled(texts: Mapping[int, str], source: Document) -> tuple[dict[int, Condition], list[Problem]]:
+def _compiled(
+    texts: Mapping[int, str], source: Document, section: KeyPath = POLICY_RULES
+) -> tuple[dict[int, Condition], list[Problem]]:
     conditions: dict[int, Condition] = {}
     found: list[Problem] = []
     closed = closed_values(source.data)
@@ -109,7 +116,7 @@ def _compiled(texts: Mapping[int, str], source: Document) -> tuple[dict[int, Con
             conditions[index] = compile_condition(text)
             possible.check(conditions[index], closed)
         except ConditionError as error:
-            path: KeyPath = ("policy", "rules", index, "when")
+            path: KeyPath = (*section, index, "when")
             inner = f"line {error.line} of it, column" if error.line > 1 else "column"
             found.append(Problem(source.line(path), spell_path(path), f"{error} ({inner} {error.column})"))
     return conditions, found
