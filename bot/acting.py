@@ -67,13 +67,15 @@ class Acting:
     def _words(self, answer: Answer, act: Act, lease: Lease | None, zone: str) -> Message:
         values: dict[str, Any] = facts(lease, self._desk.now()) if lease else {"lease": None}
         values |= {"answer": answer, "verb": act.verb.value, "to": act.to, "until": act.until, "zone": zone}
-        return self._desk.message("answer.j2", self._next(answer), **values)
+        return self._desk.message("answer.j2", self._next(answer, act), **values)
 
-    def _next(self, answer: Answer) -> list[ButtonElement]:
+    def _next(self, answer: Answer, act: Act) -> list[ButtonElement]:
         """What to press instead of what was refused."""
         if answer.code != NEEDS_CONFIRMATION:
             return []
         buttons = Buttons(self._desk.wording)
+        if act.verb is Verb.STOP:
+            return [buttons.stop_typed(answer.lease_id)]
         waiting = answer.state == State.AWAITING_APPROVAL
         return [buttons.approve_typed(answer.lease_id) if waiting else buttons.grant_typed(answer.lease_id)]
 

@@ -33,7 +33,7 @@ Row = list[ButtonElement]
 
 
 class Browsing:
-    """`list`, `show`, and the questions that `release` and `withdraw` ask first."""
+    """`list`, `show`, and the questions that `release`, `withdraw` and `stop` ask first."""
 
     def __init__(self, desk: Desk, people: People) -> None:
         self._desk = desk
@@ -93,16 +93,20 @@ class Browsing:
         return row + self._buttons.owner(lease, now) if may_enter(lease, person) else row
 
     async def confirm(self, ask: Ask, text: str, verb: Verb) -> None:
-        """Ask before a lease is released or withdrawn by command."""
+        """Ask before a lease is released, withdrawn or stopped by command."""
         try:
             person, lease = await self._wanted(ask, text, verb.value)
             _require_hold(lease, person, verb)
         except Refused as refused:
             await self._desk.reply(ask, self._desk.refusal(refused))
             return
-        press = self._buttons.release if verb is Verb.RELEASE else self._buttons.withdraw
+        if verb is Verb.STOP:
+            press = self._buttons.stop(lease, asked=True)
+        else:
+            ask_for = self._buttons.release if verb is Verb.RELEASE else self._buttons.withdraw
+            press = ask_for(lease.id, asked=True)
         values = {**facts(lease, self._desk.now()), "zone": person.tz, "verb": verb.value}
-        row = [press(lease.id, asked=True), self._buttons.details(lease.id)]
+        row = [press, self._buttons.details(lease.id)]
         await self._desk.reply(ask, self._desk.message("confirm.j2", row, **values))
 
     async def _wanted(self, ask: Ask, text: str, verb: str) -> tuple[Person, Lease]:

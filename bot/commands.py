@@ -12,6 +12,7 @@ from bot.attending import Attending
 from bot.browsing import Browsing
 from bot.desk import Desk
 from bot.handing import Handing
+from bot.idling import Idling
 from bot.moving import Moving
 from bot.reckoning import Reckoning
 from bot.requesting import Requesting
@@ -33,6 +34,7 @@ class Commands:
         handing: Handing,
         attending: Attending,
         reckoning: Reckoning,
+        idling: Idling,
     ) -> None:
         self._desk = desk
         self._browsing = browsing
@@ -47,6 +49,11 @@ class Commands:
             "exempt": lambda ask, rest: moving.command(ask, rest, Verb.EXEMPT),
             "release": lambda ask, rest: browsing.confirm(ask, rest, Verb.RELEASE),
             "withdraw": lambda ask, rest: browsing.confirm(ask, rest, Verb.WITHDRAW),
+            "snooze": lambda ask, rest: moving.command(ask, rest, Verb.SNOOZE),
+            "dispute": lambda ask, rest: idling.command(ask, rest, Verb.DISPUTE),
+            "stop": lambda ask, rest: browsing.confirm(ask, rest, Verb.STOP),
+            "start": lambda ask, rest: idling.command(ask, rest, Verb.START),
+            "consent": lambda ask, rest: idling.command(ask, rest, Verb.CONSENT),
             "transfer": lambda ask, rest: handing.command(ask, rest, Verb.TRANSFER),
             "take": lambda ask, rest: handing.command(ask, rest, Verb.TAKE),
             "share": lambda ask, rest: handing.command(ask, rest, Verb.SHARE),

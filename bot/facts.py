@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from bot.around import NOTHING, Around
-from bot.blocks.text import cut
+from bot.blocks.text import cut, quoted
+from bot.evidence import REASON_MOST, idle_facts
 from bot.proposals import suggestions
 from lessor.domain import suspension
 from lessor.domain.approval import waiting
@@ -24,7 +25,6 @@ from lessor.domain.worktime import next_open
 from lessor.rendering import Safe, mrkdwn
 
 PURPOSE_MOST = 2_400
-REASON_MOST = 1_200
 PROPOSALS_MOST = 5
 REMARKS_MOST = 500
 _LIST_MOST = 40
@@ -70,6 +70,7 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "left_count": len(lease.left),
         "resources": listed([f"{r.kind.value} {r.id}" for r in lease.resources]),
         **_pending(lease, now),
+        **idle_facts(lease, now),
     }
 
 
@@ -143,12 +144,6 @@ def _later_steps(lease: Lease) -> tuple[str, ...]:
     """The names of the steps that are asked once those that are asked now are done."""
     now = waiting(lease.steps)
     return tuple(step.name for step in lease.steps if not step.done and step not in now)
-
-
-def quoted(text: str, most: int) -> Safe:
-    """Somebody's words set off line by line and cut to `most` characters, both after escaping."""
-    lines = mrkdwn(text.strip()).splitlines() or [""]
-    return Safe(cut("\n".join(f"&gt; {line}" for line in lines), most))
 
 
 def listed(words: Sequence[str]) -> str:

@@ -44,6 +44,7 @@ _USAGE = {
     Verb.SHORTEN: "shorten ID WHEN",
     Verb.RESTORE: "restore ID WHEN [reason]",
     Verb.EXEMPT: "exempt ID WHEN reason",
+    Verb.SNOOZE: "snooze ID WHEN reason",
 }
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from slack_sdk.models.blocks import ButtonElement
+from slack_sdk.models.blocks import Block, ButtonElement
 
 from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose
@@ -26,11 +26,15 @@ EARLY = timedelta(minutes=5)
 NEEDS_HANDS = (Notice.BLOCKED, Notice.STOP_FAILED, Notice.RESUME_FAILED)
 """What the owner hears and administrators besides."""
 
+LADDER = (Notice.IDLE_WARNING, Notice.IDLE_FINAL)
+"""The warnings before an idle lease is stopped."""
+
 _BUTTONS: Mapping[Notice, State] = {
     Notice.READY: State.ACTIVE,
     Notice.RESTORED: State.ACTIVE,
     Notice.RESUMED: State.ACTIVE,
     Notice.SUSPENDED: State.SUSPENDED,
+    Notice.PAUSED: State.SUSPENDED,
     Notice.RESUME_FAILED: State.SUSPENDED,
     Notice.STOPPED: State.STOPPED,
     Notice.WAITING: State.WAITING_FOR_CAPACITY,
@@ -46,7 +50,15 @@ class Notices:
         self._wording = wording
         self._buttons = Buttons(wording)
 
-    def message(self, lease: Lease, notice: Notice, before: timedelta, now: datetime, recipient: Recipient) -> Message:
+    def message(
+        self,
+        lease: Lease,
+        notice: Notice,
+        before: timedelta,
+        now: datetime,
+        recipient: Recipient,
+        extra: Sequence[Block] = (),
+    ) -> Message:
         """The message as it is true now; whoever hears it in the owner's place reads why."""
         told = {"before": left(lease, before, now), "zone": recipient.zone, "away_until": recipient.away_until}
         values = {**facts(lease, now), **told}
@@ -56,7 +68,7 @@ class Notices:
             why = self._wording.parts("fallback.j2", **values)["note"]
             parts["note"] = f"{parts['note']}\n{why}" if "note" in parts else why
         waits = owns and notice is Notice.WAITING and lease.state is State.WAITING_FOR_CAPACITY
-        others = proposals(self._wording, lease, alternatives(lease), "instead", "instead") if waits else ()
+        others = proposals(self._wording, lease, alternatives(lease), "instead", "instead") if waits else extra
         return compose(parts, self._row(lease, notice, now, owns=owns), others)
 
     def settled(self, lease: Lease, notice: Notice, now: datetime, recipient: Recipient) -> Message:
@@ -64,9 +76,19 @@ class Notices:
         name = "warning_past.j2" if notice is Notice.WARNING else "past.j2"
         return compose(self._wording.parts(name, zone=recipient.zone, notice=notice.value, **facts(lease, now)))
 
+    def partly(self, lease: Lease) -> list[ButtonElement]:
+        """The buttons of a lease some of whose GPUs do nothing."""
+        if lease.state is not State.ACTIVE:
+            return []
+        return [self._buttons.release(lease.id), self._buttons.details(lease.id)]
+
     def _row(self, lease: Lease, notice: Notice, now: datetime, *, owns: bool) -> list[ButtonElement]:
         if notice is Notice.WARNING:
             return self._buttons.warned(lease) if lease.state in IN_USE else []
+        if notice in LADDER:
+            return self._buttons.idle(lease) if lease.idle and lease.state is State.ACTIVE else []
+        if notice is Notice.PAUSED and lease.pause is None:
+            return []
         if notice is Notice.SUSPENDING:
             stops = stop_ahead(lease, now) is not None
             return [self._buttons.exempt(lease.id), self._buttons.details(lease.id)] if stops else []
@@ -85,9 +107,11 @@ def left(lease: Lease, before: timedelta, now: datetime) -> timedelta:
 def occasion(lease: Lease, notice: Notice, now: datetime, before: timedelta = timedelta()) -> str:
     """What tells one message from the next of its kind: a warning belongs to an end, a stop to its moment.
 
-    The announcement of a pause belongs to the opening after it, which does not move while the stop is told late.
+    The announcement of a pause belongs to the opening after it, which does not move while the stop is told late. A
+    warning of an idle lease belongs to the look that it rests on, so that each one is a message of its own.
     """
     stops_at = stop_ahead(lease, now)
+    seen = lease.idle.evidence if lease.idle else None
     moments = {
         Notice.WARNING: f"{stamp(lease.runs_until)}-{int(before.total_seconds())}",
         Notice.EXTENDED: stamp(lease.ends_at),
@@ -101,6 +125,9 @@ def occasion(lease: Lease, notice: Notice, now: datetime, before: timedelta = ti
         Notice.RESUMED: str(len(lease.spans)),
         Notice.RESUME_FAILED: str(len(lease.spans)),
         Notice.TRANSFER_ENDED: str(lease.offers),
+        **dict.fromkeys(LADDER, f"{stamp(seen.since if seen else None)}-{stamp(seen.at if seen else None)}"),
+        Notice.IDLE_HELD_BACK: stamp(seen.since if seen else None),
+        Notice.PAUSED: stamp(lease.pause.at if lease.pause else None),
     }
     return f"{notice.value}-{moments[notice]}" if notice in moments else notice.value
 
@@ -114,3 +141,11 @@ def still_warns(lease: Lease, name: str) -> bool:
     """Whether the warning of this name speaks of the end that holds now."""
     told = f"{Notice.WARNING.value}-{stamp(lease.runs_until)}-{name.rpartition('-')[2]}"
     return lease.state in IN_USE and name == told
+
+
+def still_idle(lease: Lease, name: str, now: datetime) -> bool:
+    """Whether the warning of this name speaks of the time in which the lease does nothing now."""
+    ladder, snooze = lease.idle, lease.snooze
+    if ladder is None or lease.state is not State.ACTIVE or (snooze is not None and snooze.until > now):
+        return False
+    return f"-{stamp(ladder.evidence.since)}-" in name

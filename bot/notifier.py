@@ -14,9 +14,11 @@ from bot.cards import Cards
 from bot.chasing import Chasing
 from bot.conversations import Conversations
 from bot.facts import facts
-from bot.notices import NEEDS_HANDS, Notices, occasion
+from bot.idle_cards import IdleCards
+from bot.notices import LADDER, NEEDS_HANDS, Notices, occasion
 from bot.offers import OFFERS, Offers
 from bot.paging import Pager
+from bot.pictures import Pictures
 from bot.posting import Postman
 from bot.reaching import Reach, Recipient
 from bot.settings import SlackSettings
@@ -25,12 +27,12 @@ from bot.threads import Threads, stamp
 from bot.upkeep import Upkeep
 from bot.wishes import Wishes
 from lessor.contracts import Delivery, Notice, PageInput
-from lessor.domain.lease import Lease
+from lessor.domain.lease import Event, Lease
 from lessor.notify import Mailer
 from lessor.ports import Directory, LeaseBook, LeaseQuery, MessageBook
 from lessor.rendering import Renderer, slack_renderer
 
-_FOR_ALL_OWNERS = (Notice.WARNING, Notice.SUSPENDING)
+_FOR_ALL_OWNERS = (Notice.WARNING, Notice.SUSPENDING, Notice.PAUSED)
 """What those who share a lease hear besides its owner, whose hearing it decides."""
 
 
@@ -50,6 +52,7 @@ class SlackNotifier:
         wording: Renderer | None = None,
         mail: Mailer | None = None,
         rooms: Rooms = no_rooms,
+        pictures: Pictures | None = None,
     ) -> None:
         self._wording = wording or slack_renderer()
         self._directory = directory
@@ -64,7 +67,10 @@ class SlackNotifier:
         self._wishes = Wishes(self._postman, self._reach, around, self._wording, settings, threads)
         self._offers = Offers(self._postman, self._reach, directory, self._wording)
         self._notices = Notices(self._wording)
-        self._upkeep = Upkeep(self._postman, self._reach, self._notices, self._chasing, self._wishes, self._offers)
+        self._idle = IdleCards(self._postman, self._reach, directory, self._wording, self._events, pictures)
+        self._upkeep = Upkeep(
+            self._postman, self._reach, self._notices, self._chasing, self._wishes, self._offers, self._idle
+        )
         self._pager = Pager(self._reach, self._wording, BudgetWatch(self._reach, directory, self._wording))
 
     async def notify(self, lease: Lease, notice: Notice, before: timedelta, now: datetime) -> Delivery:
@@ -74,7 +80,7 @@ class SlackNotifier:
         special = self._special(lease, notice, now)
         if special is not None:
             delivery = await special
-            await self._upkeep.all(lease, _newest(lease, notice), now)
+            await self._upkeep.all(lease, _newest(lease, notice, now), now)
             return delivery
 
         def write(recipient: Recipient) -> Message:
@@ -107,12 +113,18 @@ class SlackNotifier:
             Notice.EXTENSION_DECIDED: self._wish_decided,
             Notice.TRANSFERRED: self._offers.transferred,
             Notice.SHARED: self._offers.shared,
+            Notice.IDLE_WARNING: lambda lease, now: self._idle.warn(lease, notice, now),
+            Notice.IDLE_FINAL: lambda lease, now: self._idle.warn(lease, notice, now),
+            Notice.IDLE_OVER: self._idle.over,
+            Notice.PARTLY_IDLE: self._idle.partly,
         }
         return ways[notice](lease, now) if notice in ways else None
 
     async def _wish_decided(self, lease: Lease, now: datetime) -> Delivery:
-        stored = await asyncio.to_thread(self._ledger.events, lease.id)
-        return await self._wishes.decided(lease, [one.event for one in stored], now)
+        return await self._wishes.decided(lease, await self._events(lease), now)
+
+    async def _events(self, lease: Lease) -> list[Event]:
+        return [one.event for one in await asyncio.to_thread(self._ledger.events, lease.id)]
 
     async def _leases(self, query: LeaseQuery) -> tuple[Lease, ...]:
         return await asyncio.to_thread(self._ledger.leases, query)
@@ -136,8 +148,10 @@ class SlackNotifier:
         return await self._pager.page(wanted, now)
 
 
-def _newest(lease: Lease, notice: Notice) -> str:
+def _newest(lease: Lease, notice: Notice, now: datetime) -> str:
     """The occasion that has just been told where an answer is waited for: it is as it should be."""
+    if notice in LADDER:
+        return occasion(lease, notice, now)
     if notice is Notice.QUESTION:
         return f"{notice.value}-{len(lease.questions)}"
     return f"{notice.value}-{stamp(lease.counter.at)}" if notice is Notice.COUNTERED and lease.counter else ""

@@ -17,6 +17,7 @@ from bot.forms import Forms
 from bot.granting import Granting
 from bot.handing import Handing
 from bot.home import Home
+from bot.idling import Idling
 from bot.ids import Do, Form
 from bot.modals import Modals
 from bot.moving import Moving
@@ -47,11 +48,14 @@ class Parts:
         self._countering = Countering(desk, self._acting, forms, self._deciding)
         self._questioning = Questioning(desk, self._acting, forms, self._deciding)
         self._granting = Granting(desk, self._acting, forms)
+        self._idling = Idling(desk, self._acting, forms)
         self._moving = Moving(desk, self.modals, self._acting)
         self._browsing = Browsing(desk, people)
         handing, attending = Handing(desk, self._acting, whom), Attending(desk, whom)
         reckoning = Reckoning(desk)
-        self.commands = Commands(desk, self.requesting, self._browsing, self._moving, handing, attending, reckoning)
+        self.commands = Commands(
+            desk, self.requesting, self._browsing, self._moving, handing, attending, reckoning, self._idling
+        )
         self.buttons: dict[str, Handle] = {**self._deciding_buttons(), **self._owning_buttons()}
         self.forms = self._forms()
 
@@ -81,6 +85,12 @@ class Parts:
             Do.EXTEND: lambda ask: self._moving.ask(ask, Verb.EXTEND),
             Do.RESTORE: lambda ask: self._moving.ask(ask, Verb.RESTORE),
             Do.EXEMPT: lambda ask: self._moving.ask(ask, Verb.EXEMPT),
+            Do.SNOOZE: self._idling.ask_snooze,
+            Do.DISPUTE: self._idling.ask_dispute,
+            Do.STOP: lambda ask: self._idling.press(ask, Verb.STOP),
+            Do.STOP_TYPED: self._idling.ask_stop,
+            Do.START: lambda ask: self._idling.press(ask, Verb.START),
+            Do.CONSENT: lambda ask: self._idling.press(ask, Verb.CONSENT),
             Do.AGAIN: self.requesting.again,
             Do.REQUEST: self.requesting.form,
             Do.NEXT_PAGE: self._browsing.next_page,
@@ -98,6 +108,9 @@ class Parts:
             Form.REJECT: self._granting.reject,
             Form.EXTEND: lambda ask: self._moving.sent(ask, Verb.EXTEND),
             Form.RESTORE: lambda ask: self._moving.sent(ask, Verb.RESTORE),
+            Form.SNOOZE: self._idling.snooze,
+            Form.DISPUTE: self._idling.dispute,
+            Form.STOP: self._idling.stop,
             Form.EXEMPT: lambda ask: self._moving.sent(ask, Verb.EXEMPT),
         }
 

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import structlog
 from slack_sdk.errors import SlackApiError
 
 from bot import slack_errors
-from bot.blocks.message import Message, halves, plain, split
+from bot.blocks.message import Message, halves, pictured, plain, split, without_pictures
 from bot.slack_client import SlackClient
 from bot.telling import passing_over
 from lessor.ports import MessageBook, MessageRef
 
 EVENT_TYPE = "lessor_notice"
 
+PICTURE_PAUSES = (0.5, 1.0, 2.0)
+"""How long a picture that was uploaded just now is waited for, before the message goes out without it."""
+
 _TOO_LONG = frozenset({"msg_blocks_too_long", "msg_too_long", "invalid_blocks", "invalid_blocks_format"})
+_UNSEEN = frozenset({"invalid_blocks"})
+"""What Slack says of a picture that it has not looked at yet."""
+
 _GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "thread_not_found"})
 _SEARCH_PAGES = 5
 _SLACK = timedelta(minutes=2)
 """Clocks may differ by this much between us and Slack."""
+
+Result = TypeVar("Result")
 
 log = structlog.get_logger(__name__)
 
@@ -31,7 +40,8 @@ log = structlog.get_logger(__name__)
 class Postman:
     """Delivers messages to conversations, each key once. Raises `SlackApiError` for what cannot be posted there."""
 
-    def __init__(self, slack: SlackClient, book: MessageBook) -> None:
+    def __init__(self, slack: SlackClient, book: MessageBook, pauses: Sequence[float] = PICTURE_PAUSES) -> None:
+        self._pauses = pauses
         self._slack = slack
         self._book = book
         self._busy: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -54,6 +64,11 @@ class Postman:
         """Messages of a lease that are posted, by the beginning of their keys; follow-up pages left out."""
         refs = await asyncio.to_thread(self._book.messages, lease_id)
         return [ref for ref in refs if _stands(ref) and ref.key.startswith(prefix) and "#" not in ref.key]
+
+    async def ever(self, lease_id: str, prefix: str) -> list[MessageRef]:
+        """Messages of a lease that were posted at some time, by the beginning of their keys."""
+        refs = await asyncio.to_thread(self._book.messages, lease_id)
+        return [ref for ref in refs if ref.ts and ref.key.startswith(prefix)]
 
     async def redraw(self, ref: MessageRef, message: Message, since: datetime) -> None:
         """New content for a message that stands somewhere; where it was deleted a new one is posted."""
@@ -82,7 +97,7 @@ class Postman:
     async def _updated(self, ref: MessageRef, page: Message) -> bool:
         """Whether the message took the new content; false when it is gone and has to be posted anew."""
         try:
-            await self._slack.chat_update(channel=ref.channel, ts=ref.ts, **page.payload)
+            await self._shown(page, lambda: self._slack.chat_update(channel=ref.channel, ts=ref.ts, **page.payload))
         except SlackApiError as error:
             word = slack_errors.code(error)
             if word in _GONE:
@@ -99,7 +114,7 @@ class Postman:
         """Post under the key; the timestamp of the first part where Slack takes it only in parts."""
         metadata = {"event_type": EVENT_TYPE, "event_payload": {"key": ref.key}}
         try:
-            return await self._send(ref.channel, page, metadata, thread)
+            return await self._shown(page, lambda: self._send(ref.channel, page, metadata, thread))
         except SlackApiError as error:
             if slack_errors.code(error) not in _TOO_LONG or not page.blocks:
                 raise
@@ -114,6 +129,17 @@ class Postman:
         for number, part in enumerate(others, start=1):
             await self._post(replace(ref, key=f"{ref.key}#part{number}"), part, since, thread)
         return posted
+
+    async def _shown(self, page: Message, call: Callable[[], Awaitable[Result]]) -> Result:
+        """The answer of the call, tried again while Slack has not looked at an uploaded picture yet."""
+        for pause in self._pauses if pictured(page) else ():
+            try:
+                return await call()
+            except SlackApiError as error:
+                if slack_errors.code(error) not in _UNSEEN:
+                    raise
+            await asyncio.sleep(pause)
+        return await call()
 
     async def _send(self, channel: str, page: Message, metadata: dict[str, Any], thread_ts: str = "") -> str:
         answer = await self._slack.chat_postMessage(
@@ -165,4 +191,7 @@ def _stands(ref: MessageRef) -> bool:
 
 
 def _smaller(page: Message) -> list[Message]:
+    """What Slack may take instead: the same without pictures first, then in parts, then as text alone."""
+    if pictured(page):
+        return [without_pictures(page)]
     return halves(page) if len(page.blocks) > 1 else plain(page)

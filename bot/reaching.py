@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
@@ -67,7 +68,7 @@ class Reach:
             if told.via:
                 stand_in = await self._stand_in(lease, now)
                 besides = [stand_in] if stand_in and stand_in.name != recipient.name else []
-                heard = Delivery(True, told.via, joined([*failed, told]))
+                heard = Delivery(True, told.via, joined([*failed, told]), _owns(lease, recipient))
                 return await self.besides(lease, occasion, besides, write, now, heard)
             failed.append(told)
         return Delivery(False, problem=joined(failed) or "nobody is configured who could be told")
@@ -75,14 +76,18 @@ class Reach:
     async def besides(
         self, lease: Lease, occasion: str, others: Iterable[Recipient], write: Write, now: datetime, heard: Delivery
     ) -> Delivery:
-        """Tell `others` as well. `heard` has decided whether somebody was reached; what fails here is added to it."""
-        problems = [heard.problem]
+        """Tell `others` as well. `heard` has decided whether somebody was reached; what fails here is added to it.
+
+        One of those whose the lease is may be among them.
+        """
+        problems, owner = [heard.problem], heard.owner
         for recipient in others:
             # Whoever hears it besides is not worth another try for all: what Slack cannot do now, mail does.
             with telling(told_now().letter, patient=False):
                 told = await self.reach(lease, f"{lease.id}/{occasion}/{recipient.name}", recipient, write, now)
             problems.append(told.problem)
-        return Delivery(heard.delivered, heard.via, "; ".join(filter(None, problems)))
+            owner = owner or bool(told.via and _owns(lease, recipient))
+        return replace(heard, problem="; ".join(filter(None, problems)), owner=owner and heard.delivered)
 
     async def co_owners(self, lease: Lease) -> list[Recipient]:
         """Those who share the lease, the owner not among them; a team by its channel, once for everybody (case F03)."""
@@ -231,3 +236,8 @@ class Reach:
             except (SlackApiError, UnknownChannelError) as error:
                 log.warning("administrators untold of an unusable channel", channel=channel, error=str(error))
         return f"{recipient.name}: {word}"
+
+
+def _owns(lease: Lease, recipient: Recipient) -> bool:
+    """Whether this is one of those whose the lease is, in person."""
+    return recipient.person is not None and recipient.person.is_same(lease.holder_ids)

@@ -8,7 +8,8 @@ import structlog
 from slack_sdk.errors import SlackApiError
 
 from bot.chasing import Chasing
-from bot.notices import Notices, kind_of, occasion, still_warns
+from bot.idle_cards import IdleCards
+from bot.notices import LADDER, Notices, kind_of, occasion, still_warns
 from bot.offers import OFFERS, Offers
 from bot.posting import Postman
 from bot.reaching import Reach, Recipient
@@ -22,8 +23,11 @@ from lessor.ports import MessageRef
 _LIVING = (Notice.READY, Notice.WAITING, Notice.STOPPED, Notice.RESTORED, Notice.STOP_FAILED, Notice.RESERVED)
 """Messages whose buttons and times follow the lease for as long as it lives."""
 
-_EPISODES = (Notice.SUSPENDING, Notice.SUSPENDED, Notice.RESUMED, Notice.RESUME_FAILED)
-"""Messages of one pause or one run; they come every day, so that old ones are settled and not looked at again."""
+_EPISODES = (
+    *(Notice.SUSPENDING, Notice.SUSPENDED, Notice.RESUMED, Notice.RESUME_FAILED),
+    *(Notice.PAUSED, Notice.IDLE_HELD_BACK),
+)
+"""Messages of one pause or one run; they may come every day, so that old ones are settled and not looked at again."""
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +36,14 @@ class Upkeep:
     """Looks at every message of a lease that stands, and redraws or settles those that are not true any more."""
 
     def __init__(
-        self, postman: Postman, reach: Reach, notices: Notices, chasing: Chasing, wishes: Wishes, offers: Offers
+        self,
+        postman: Postman,
+        reach: Reach,
+        notices: Notices,
+        chasing: Chasing,
+        wishes: Wishes,
+        offers: Offers,
+        idle: IdleCards,
     ) -> None:
         self._postman = postman
         self._reach = reach
@@ -40,6 +51,7 @@ class Upkeep:
         self._chasing = chasing
         self._wishes = wishes
         self._offers = offers
+        self._idle = idle
 
     async def all(self, lease: Lease, told: str, now: datetime) -> None:
         """`told` is the occasion that has just been told: it is as it should be."""
@@ -51,6 +63,8 @@ class Upkeep:
                     await self._wishes.settle(lease, ref, now)
                 elif kind in OFFERS:
                     await self._offers.settle(lease, ref, kind, now)
+                elif kind in LADDER:
+                    await self._idle.settle(lease, ref, now, told if kind_of(told) in LADDER else "")
                 elif kind and name != told:
                     await self._one(lease, ref, name, kind, now)
             except SlackApiError as error:

@@ -8,7 +8,9 @@ from datetime import datetime
 from bot.around import NOTHING, Around, Surroundings
 from bot.blocks.buttons import Buttons
 from bot.blocks.message import Message, compose
-from bot.facts import REASON_MOST, facts, quoted
+from bot.blocks.text import quoted
+from bot.evidence import REASON_MOST
+from bot.facts import facts
 from bot.posting import Postman
 from bot.reaching import Reach, Recipient
 from bot.rounds import Rounds

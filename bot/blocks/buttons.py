@@ -9,6 +9,7 @@ from slack_sdk.models.blocks import ButtonElement
 from bot.blocks.message import button, confirmation
 from bot.ids import Do
 from bot.stakes import approval_typed, grant_typed
+from lessor.domain.ladder import Why
 from lessor.domain.lease import Lease, State
 from lessor.domain.transitions import BEFORE_USE
 from lessor.rendering import Renderer
@@ -67,6 +68,10 @@ class Buttons:
         """
         if lease.state is State.ACTIVE:
             return [*self._extend(lease), self.release(lease.id)]
+        if lease.state is State.SUSPENDED and lease.pause:
+            wrong = [self._plain(Do.DISPUTE, "dispute", lease.id)] if lease.pause.why is Why.IDLE and lease.idle else []
+            start = self._primary(Do.START, "start", lease.id)
+            return [start, *self._extend(lease, "plain"), self.release(lease.id), *wrong]
         if lease.state is State.SUSPENDED:
             return [*self._extend(lease), self.exempt(lease.id, "run_now"), self.release(lease.id)]
         return self._restore(lease, now) if lease.state is State.STOPPED else []
@@ -78,6 +83,28 @@ class Buttons:
     def warned(self, lease: Lease) -> list[ButtonElement]:
         """Under a warning."""
         return [*self._extend(lease), self.release(lease.id), self._plain(Do.KEEP, "keep", lease.id)]
+
+    def idle(self, lease: Lease) -> list[ButtonElement]:
+        """Under a warning that it does nothing: give it back, stop it, say that it is used, or that this is wrong."""
+        consents = lease.volatile and lease.consent is None and lease.stoppable
+        return [
+            self.release(lease.id),
+            *([self.stop(lease)] if lease.stoppable else []),
+            self._primary(Do.SNOOZE, "snooze", lease.id),
+            self._plain(Do.DISPUTE, "dispute", lease.id),
+            *([self._dangerous(Do.CONSENT, "consent", lease.id, asked=False)] if consents else []),
+            self.details(lease.id),
+        ]
+
+    def stop(self, lease: Lease, *, asked: bool = False) -> ButtonElement:
+        """Stop it and keep its disks; it asks first, or has the id typed where a stop loses what is on local disks."""
+        if lease.volatile:
+            return self.stop_typed(lease.id)
+        return self._dangerous(Do.STOP, "stop", lease.id, asked=asked, style="")
+
+    def stop_typed(self, lease_id: str) -> ButtonElement:
+        """Stop by typing the lease's id."""
+        return self._plain(Do.STOP_TYPED, "stop_typed", lease_id)
 
     def approve_typed(self, lease_id: str) -> ButtonElement:
         """Approve by typing the lease's id."""
@@ -128,8 +155,9 @@ class Buttons:
         """Do without the later end that one wished for; it asks first."""
         return self._dangerous(Do.WITHDRAW, "take_back", lease_id, asked=False)
 
-    def _extend(self, lease: Lease) -> list[ButtonElement]:
-        return [self._primary(Do.EXTEND, "extend", lease.id)] if lease.allowance else []
+    def _extend(self, lease: Lease, style: str = "primary") -> list[ButtonElement]:
+        press = self._primary if style == "primary" else self._plain
+        return [press(Do.EXTEND, "extend", lease.id)] if lease.allowance else []
 
     def _restore(self, lease: Lease, now: datetime) -> list[ButtonElement]:
         possible = lease.stoppable and lease.last_end and lease.last_end >= now + lease.terms.min_duration
@@ -141,12 +169,12 @@ class Buttons:
     def _plain(self, action: Do, word: str, value: str) -> ButtonElement:
         return button(self._word(word, value), action, value)
 
-    def _dangerous(self, action: Do, word: str, lease_id: str, *, asked: bool) -> ButtonElement:
+    def _dangerous(self, action: Do, word: str, lease_id: str, *, asked: bool, style: str = "danger") -> ButtonElement:
         label = self._word(word, lease_id)
         if asked:
-            return button(label, action, lease_id, style="danger")
+            return button(label, action, lease_id, style=style)
         title, text, no = (self._word(f"{word}_{part}", lease_id) for part in ("title", "text", "no"))
-        return button(label, action, lease_id, style="danger", confirm=confirmation(title, text, label, no))
+        return button(label, action, lease_id, style=style, confirm=confirmation(title, text, label, no))
 
     def _word(self, word: str, lease_id: str = "") -> str:
         return self._wording.part("buttons.j2", word, lease_id=lease_id)

@@ -35,14 +35,19 @@ def moment(said: Words, name: str, proposal: int) -> InputBlock:
     return _input(said, name, DateTimePickerElement(action_id=name, initial_date_time=proposal), optional=True)
 
 
-def choice(said: Words, name: str, offered: Sequence[tuple[str, str]]) -> list[InputBlock]:
-    """One or none of what is offered, as (value, label); no field where nothing is, since Slack takes no empty list."""
+def choice(said: Words, name: str, offered: Sequence[tuple[str, str]], *, required: bool = False) -> list[InputBlock]:
+    """One or none of what is offered, as (value, label); no field where nothing is, since Slack takes no empty list.
+
+    Where one is `required`, the first is chosen already.
+    """
     shown = offered[:OPTIONS_MOST]
     texts = labels([mrkdwn(label) for _, label in shown])
     options = [Option(value=value, text=plain_text(label)) for (value, _), label in zip(shown, texts, strict=True)]
     if not options:
         return []
-    return [_input(said, name, StaticSelectElement(action_id=name, options=options), optional=True)]
+    chosen = options[0] if required else None
+    element = StaticSelectElement(action_id=name, options=options, initial_option=chosen)
+    return [_input(said, name, element, optional=not required)]
 
 
 def typed(view: Mapping[str, Any], name: str) -> str:

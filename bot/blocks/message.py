@@ -13,6 +13,7 @@ from slack_sdk.models.blocks import (
     ConfirmObject,
     ContextBlock,
     DividerBlock,
+    ImageBlock,
     MarkdownTextObject,
     PlainTextObject,
     SectionBlock,
@@ -95,6 +96,16 @@ def plain(message: Message) -> list[Message]:
 def without_buttons(message: Message) -> Message:
     """The same words with nothing to press."""
     return replace(message, blocks=tuple(b for b in message.blocks if not isinstance(b, ActionsBlock)))
+
+
+def pictured(message: Message) -> bool:
+    """Whether it shows a picture."""
+    return any(isinstance(block, ImageBlock) for block in message.blocks)
+
+
+def without_pictures(message: Message) -> Message:
+    """The same words with nothing to see."""
+    return replace(message, blocks=tuple(b for b in message.blocks if not isinstance(b, ImageBlock)))
 
 
 def weight(value: Any) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from lessor.rendering import Safe, mrkdwn
+
 SECTION_MOST = 3_000
 LABEL_MOST = 75
 FALLBACK_MOST = 4_000
@@ -29,6 +31,12 @@ def pieces(text: str, most: int = SECTION_MOST) -> list[str]:
         found.append(text[:end].rstrip())
         text = text[end:].lstrip("\n")
     return [*found, text] if text.strip() else found
+
+
+def quoted(text: str, most: int) -> Safe:
+    """Somebody's words set off line by line and cut to `most` characters, both after escaping."""
+    lines = mrkdwn(text.strip()).splitlines() or [""]
+    return Safe(cut("\n".join(f"&gt; {line}" for line in lines), most))
 
 
 def label(text: str, most: int = LABEL_MOST) -> str:

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 from bot.around import Around, Decider, OpenStep, Room, Similar
 from lessor.domain.approval import Step, Vote
-from lessor.domain.lease import IN_USE, Announced, Lease, State
+from lessor.domain.idle import Evidence, IdleTerms, Verdict
+from lessor.domain.ladder import Ladder, Pause, Snooze, Spared, Why
+from lessor.domain.lease import IN_USE, Announced, Lease, State, Storage
 from lessor.domain.pending import Changes, CoOwner, Counter, Exemption, Question, Transfer, Wish
 from lessor.domain.policy import Reason, Suggestion
 from lessor.domain.request import Market
@@ -71,4 +74,25 @@ def busy(lease: Lease, text: Callable[[str], str] = str) -> Lease:
         schedule=hours,
         announced=Announced(ASKED + timedelta(hours=9), ASKED) if lease.state is State.ACTIVE else None,
         exemption=Exemption(LATER, lease.owner, ASKED, text("deadline")) if in_use else None,
+        **_doing_nothing(lease, text),
     )
+
+
+def _doing_nothing(lease: Lease, text: Callable[[str], str]) -> dict[str, Any]:
+    """Everything about idleness at once, whether or not it can be so together."""
+    seen = Evidence(
+        *(Verdict.HELD, ASKED, ASKED + timedelta(hours=1), 8, 7, 0.98, 0.004, 0.0, 0.93, 61.0, 2.0, 12_000.0, None),
+        peak_sessions=0,
+        active_at=ASKED,
+        active_kind="gpu",
+    )
+    terms = IdleTerms(stop=timedelta(hours=4), power=200.0, origins={"stop": text("project ranker")})
+    return {
+        "idle": Ladder(seen, terms, held_back=text("the brake is on")) if lease.state is State.ACTIVE else None,
+        "snooze": Snooze(LATER, lease.owner, ASKED, text("a demo")),
+        "spared": Spared("U0ADMIN", ASKED, text("serves customers")),
+        "pause": Pause(Why.IDLE, "lessor", ASKED, text("idle since noon")) if lease.state is State.SUSPENDED else None,
+        "volatile": True,
+        "storage": (Storage(ASKED, None, 500, usd("0.08")),),
+        "cap_told": (50, 80),
+    }

@@ -1,0 +1,178 @@
+"""What the templates may say of a lease that does nothing: what was measured, by which thresholds, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from bot.blocks.text import quoted
+from lessor.domain import rungs
+from lessor.domain.costing import idle_cost, storage_cost
+from lessor.domain.idle import Evidence, IdleTerms, Verdict
+from lessor.domain.lease import Lease
+from lessor.domain.money import Money
+from lessor.domain.request import spell, to_the_minute
+
+REASON_MOST = 1_200
+DEFAULT = "default"
+_KILO = 1_000.0
+_SOMETIMES = ("power", "fraction", "spare", "held_stop", "working_hours_only")
+"""Terms that are named only where they hold."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One thing that was measured: its name, the highest value, and above which it counts; empty is unknown, or none.
+
+    The words for the name are in the template.
+    """
+
+    name: str
+    value: str
+    limit: str = ""
+
+
+@dataclass(frozen=True)
+class Level:
+    """What one level of the configuration decides: pairs of a term's name and its value in words."""
+
+    origin: str
+    terms: tuple[tuple[str, str], ...]
+
+
+def idle_facts(lease: Lease, now: datetime) -> dict[str, object]:
+    """Values for any template about a lease, empty or `None` where nothing of the kind is so."""
+    ladder = lease.idle
+    evidence, terms = (ladder.evidence, ladder.terms) if ladder else (None, None)
+    snooze = lease.snooze if lease.snooze and lease.snooze.until > now else None
+    spared = lease.spared if lease.spared and (lease.spared.until is None or lease.spared.until > now) else None
+    return {
+        "ladder": ladder,
+        "evidence": evidence,
+        "held": evidence is not None and evidence.verdict is Verdict.HELD,
+        "idle_for": to_the_minute(max(now - evidence.since, timedelta())) if evidence else timedelta(),
+        "idle_cost": idle_cost(lease, evidence.since, now) if evidence else None,
+        "signals": signals(evidence, terms) if evidence and terms else (),
+        "policy": levels(terms, held=evidence is not None and evidence.verdict is Verdict.HELD) if terms else (),
+        "stops_at": rungs.stops_at(lease, now) if ladder else None,
+        "barred": rungs.barred(lease, now) if ladder else "",
+        "partly": evidence is not None and 0 < evidence.idle_gpus < evidence.gpus,
+        "dispute": lease.disputed,
+        "snooze": snooze,
+        "snooze_reason": quoted(snooze.reason, REASON_MOST) if snooze else "",
+        "snoozes_left": max(terms.snoozes - lease.snoozes, 0) if terms else 0,
+        "spared": spared,
+        "spared_reason": quoted(spared.reason, REASON_MOST) if spared else "",
+        "pause": lease.pause,
+        "pause_words": lease.pause.words if lease.pause else "",
+        "needs_consent": lease.volatile and lease.consent is None,
+        "disk_cost": storage_cost(lease, now) if lease.storage else None,
+        "disk_gib": sum(one.gib for one in lease.storage if one.end is None),
+        "disk_monthly": _monthly(lease),
+    }
+
+
+def _monthly(lease: Lease) -> Money | None:
+    """What its disks cost a month for as long as they exist; `None` where that is unknown, or there are none."""
+    kept = [one for one in lease.storage if one.end is None]
+    prices = [one.monthly for one in kept if one.monthly]
+    if not kept or len(prices) < len(kept) or len({one.currency for one in prices}) > 1:
+        return None
+    amount = sum((price.amount * one.gib for price, one in zip(prices, kept, strict=True)), Decimal(0))
+    return Money(amount, prices[0].currency).rounded()
+
+
+def signals(evidence: Evidence, terms: IdleTerms) -> tuple[Signal, ...]:
+    """Every signal with the most that was seen of it, whether or not it counts here (case E10)."""
+    return (
+        Signal("engine", _ratio(evidence.peak_engine), _ratio(terms.engine)),
+        Signal("util", _percent(evidence.peak_util), _percent(terms.util)),
+        Signal("memory", _ratio(evidence.peak_memory), _ratio(terms.memory)),
+        Signal("power", _watts(evidence.peak_power), _watts(terms.power)),
+        Signal("cpu", _percent(evidence.peak_cpu), _percent(terms.cpu)),
+        Signal("network", _bytes(evidence.peak_network), _bytes(terms.network)),
+        Signal("disk", _bytes(evidence.peak_disk), _bytes(terms.disk)),
+        Signal("sessions", _count(evidence.peak_sessions)),
+        Signal("requests", _rate(evidence.peak_requests), _rate(terms.requests)),
+    )
+
+
+def levels(terms: IdleTerms, *, held: bool = False) -> tuple[Level, ...]:
+    """The thresholds by the level that set them, the default ones first (cases E22 and E25)."""
+    found: dict[str, list[tuple[str, str]]] = {DEFAULT: []}
+    for name, written in _SPELLED.items():
+        value = getattr(terms, name)
+        if name in _SOMETIMES and not value and name not in terms.origins:
+            continue
+        if name == "held_stop" and not held and name not in terms.origins:
+            continue
+        found.setdefault(terms.origins.get(name, DEFAULT), []).append((name, written(value)))
+    return tuple(Level(origin, tuple(said)) for origin, said in found.items() if said)
+
+
+def _number(value: float) -> str:
+    """At most three figures, without zeros that say nothing: `0.4`, `12.5`, `780`."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}".removesuffix(".0")
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{_number(value * 100)} %"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{_number(value)} %"
+
+
+def _watts(value: float | None) -> str:
+    return "" if value is None else f"{_number(value)} W"
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _rate(value: float | None) -> str:
+    return "" if value is None else f"{_number(value)}/s"
+
+
+def _bytes(value: float | None) -> str:
+    if value is None:
+        return ""
+    for unit in ("B/s", "kB/s", "MB/s"):
+        if value < _KILO:
+            return f"{_number(value)} {unit}"
+        value /= _KILO
+    return f"{_number(value)} GB/s"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _or_off(written: Callable[[Any], str]) -> Callable[[Any], str]:
+    return lambda value: "off" if value is None else written(value)
+
+
+_SPELLED: Mapping[str, Callable[[Any], str]] = {
+    "window": spell,
+    "warn": spell,
+    "final": spell,
+    "stop": spell,
+    "held_stop": spell,
+    "working_hours_only": _yes,
+    "spare": spell,
+    "stops": _yes,
+    "engine": _ratio,
+    "util": _percent,
+    "power": _or_off(_watts),
+    "cpu": _or_off(_percent),
+    "network": _or_off(_bytes),
+    "disk": _or_off(_bytes),
+    "requests": _or_off(_rate),
+    "memory": _ratio,
+    "fraction": _ratio,
+}
+"""The terms that people are told of, in this order."""

@@ -1,0 +1,127 @@
+"""Warnings of leases that do nothing: the evidence with its chart, and what became of it once it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+
+from slack_sdk.models.blocks import Block
+
+from bot.blocks.message import Message, compose
+from bot.facts import facts
+from bot.notices import LADDER, Notices, kind_of, occasion, still_idle
+from bot.pictures import Pictures
+from bot.posting import Postman
+from bot.reaching import Reach, Recipient
+from bot.threads import stamp
+from lessor.contracts import Delivery, Notice
+from lessor.domain.lease import Event, Lease
+from lessor.ports import Directory, MessageRef
+from lessor.rendering import Renderer
+
+ENDINGS = ("idle-cleared", "idle-unknown", "snoozed", "verdict-disputed", "spared", "idle-stopped", "pause-asked")
+"""Events that end a warning; the latest one says what became of it."""
+
+NEWER = "newer"
+"""What became of a warning that another one has taken the place of."""
+
+PARTLY = "partly-idle"
+
+Events = Callable[[Lease], Awaitable[Sequence[Event]]]
+
+
+class IdleCards:
+    """Posts warnings, and takes their buttons away when they are over. `pictures` is absent where none are drawn."""
+
+    def __init__(
+        self,
+        postman: Postman,
+        reach: Reach,
+        directory: Directory,
+        wording: Renderer,
+        events: Events,
+        pictures: Pictures | None = None,
+    ) -> None:
+        self._postman = postman
+        self._reach = reach
+        self._directory = directory
+        self._wording = wording
+        self._notices = Notices(wording)
+        self._events = events
+        self._pictures = pictures
+
+    async def warn(self, lease: Lease, notice: Notice, now: datetime) -> Delivery:
+        """Tell the owner, and besides all who share it. Raises what is temporary; a chart that is late is left out."""
+        told = occasion(lease, notice, now)
+        shown = await self._chart(lease, notice, told, now)
+
+        def write(recipient: Recipient) -> Message:
+            return self._notices.message(lease, notice, timedelta(), now, recipient, shown)
+
+        heard = await self._reach.first(lease, told, write, now)
+        return await self._reach.besides(lease, told, await self._reach.co_owners(lease), write, now, heard)
+
+    async def over(self, lease: Lease, now: datetime) -> Delivery:
+        """Redraw what stands; only those who have no message in Slack are told by a new one."""
+        cards = [ref for ref in await self._postman.ever(lease.id, f"{lease.id}/") if _kind(ref) in LADDER]
+        for ref in await self._postman.standing(lease.id, f"{lease.id}/"):
+            if _kind(ref) in LADDER:
+                await self.settle(lease, ref, now)
+        if cards:
+            return Delivery(True, "slack:dm", "its warnings were redrawn")
+        event = _latest(await self._events(lease), ENDINGS)
+        happened, told = event.type if event else "", f"{Notice.IDLE_OVER.value}-{stamp(event.at if event else None)}"
+        return await self._reach.first(lease, told, lambda r: self._past(lease, happened, now, r), now)
+
+    async def partly(self, lease: Lease, now: datetime) -> Delivery:
+        """Some of its GPUs work and others never do; the figures are those on record."""
+        event = _latest(await self._events(lease), (PARTLY,))
+        told = f"{Notice.PARTLY_IDLE.value}-{stamp(event.at if event else None)}"
+        return await self._reach.first(lease, told, lambda r: self._partly(lease, event, now, r), now)
+
+    async def settle(self, lease: Lease, ref: MessageRef, now: datetime, newest: str = "") -> None:
+        """Last words for a warning that is over, or that `newest` has taken the place of."""
+        name = ref.key.split("/")[1]
+        if name == newest or (not newest and still_idle(lease, name, now)):
+            return
+        happened = NEWER if newest else ended_by(await self._events(lease))
+        recipient = await self._reach.recipient(ref)
+        await self._postman.settle(ref, self._past(lease, happened, now, recipient))
+
+    async def _chart(self, lease: Lease, notice: Notice, told: str, now: datetime) -> Sequence[Block]:
+        if self._pictures is None or lease.idle is None:
+            return ()
+        owner = await self._directory.person(lease.owner)
+        zone = owner.tz if owner else "UTC"
+        alt = self._wording.part("idle_alt.j2", "title", zone=zone, **facts(lease, now))
+        picture = await self._pictures.of(lease, told, zone, alt, now)
+        return [picture] if picture else ()
+
+    def _past(self, lease: Lease, happened: str, now: datetime, recipient: Recipient) -> Message:
+        return past(self._wording, lease, happened, now, recipient.zone)
+
+    def _partly(self, lease: Lease, event: Event | None, now: datetime, recipient: Recipient) -> Message:
+        data = event.data if event else {}
+        gpus, idle = int(data.get("gpus", 0)), int(data.get("idle_gpus", 0))
+        values = {"idle_gpus": idle, "working": gpus - idle, "counted": gpus, "zone": recipient.zone}
+        parts = self._wording.parts(f"{Notice.PARTLY_IDLE.value}.j2", **facts(lease, now), **values)
+        return compose(parts, self._notices.partly(lease))
+
+
+def past(wording: Renderer, lease: Lease, happened: str, now: datetime, zone: str) -> Message:
+    """Last words of a warning, without buttons."""
+    return compose(wording.parts("idle-over.j2", happened=happened, zone=zone, **facts(lease, now)))
+
+
+def ended_by(events: Sequence[Event]) -> str:
+    """The type of the latest event that ends warnings; empty where there is none."""
+    event = _latest(events, ENDINGS)
+    return event.type if event else ""
+
+
+def _latest(events: Sequence[Event], types: Sequence[str]) -> Event | None:
+    return next((one for one in reversed(events) if one.type in types), None)
+
+
+def _kind(ref: MessageRef) -> Notice | None:
+    return kind_of(ref.key.split("/")[1])
