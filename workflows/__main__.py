@@ -12,11 +12,12 @@ from contextlib import AsyncExitStack
 
 import aiohttp
 import structlog
-from temporalio.client import Client, Schedule
+from temporalio.client import Client
 from temporalio.service import RPCError
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
+from activities.meter import MeterActivities
 from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
@@ -24,24 +25,30 @@ from activities.sweep import SweepActivities
 from bot.channels import Channels
 from bot.directory import slack_directory
 from bot.notifier import SlackNotifier
+from bot.pictures import Pictures
 from bot.settings import slack_settings
 from bot.slack_client import SlackClient
+from lessor import contracts
 from lessor.accounting import Accounting
 from lessor.config import Config, ConfigError
-from lessor.domain.quota import QuotaPlan
+from lessor.domain.idle_plan import IdlePlan
+from lessor.domain.quota import QuotaPlan, Then
 from lessor.domain.request import Place
+from lessor.drawing import Drawer
 from lessor.leaving import leave
 from lessor.metrics import served_metrics
 from lessor.notify import Webhook
 from lessor.notify.opening import Opened, open_channels
-from lessor.ports import LedgerUnavailableError, Notifier
+from lessor.ports import Directory, LedgerUnavailableError, Notifier
 from lessor.reload import LiveConfig, keep_current
 from lessor.rendering import slack_renderer
 from lessor.runs import TemporalRuns
 from lessor.settings import Settings, SettingsError, read_settings
+from lessor.sources import telemetry_of
 from lessor.when.calendar import Calendar
 from lessor.wiring import Parts, connect_temporal, judge, open_parts, utc_now
-from workflows.schedule import keep_schedule, people_schedule, sweep_schedule
+from workflows.metered import meter_settings, meter_watch
+from workflows.schedule import drop_schedule, keep_schedule, meter_schedule, people_schedule, sweep_schedule
 from workflows.worker import CONCURRENCY, QUEUES, Activities, build_workers
 
 log = structlog.get_logger("lessor.worker")
@@ -98,8 +105,7 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
         async with AsyncExitStack() as stack:
             session = await stack.enter_async_context(aiohttp.ClientSession())
             if "lessor" in queues:
-                await keep_schedule(client, _sweep(parts.config))
-                await keep_schedule(client, people_schedule(parts.config.lease.people_sweep_every))
+                await _keep_schedules(client, parts.config)
             activities, notifier = _activities(settings, parts, client, session, besides)
             for worker in build_workers(client, activities, threads, queues=queues):
                 await stack.enter_async_context(worker)
@@ -125,9 +131,16 @@ async def _connected(stop: asyncio.Event) -> Client | None:
     return None
 
 
-def _sweep(config: Config) -> Schedule:
+async def _keep_schedules(client: Client, config: Config) -> None:
+    """One for each regular look; where no source of telemetry is configured there is nothing to meter."""
     places = [Place(place.provider, place.name) for place in config.places]
-    return sweep_schedule(places, config.lease.sweep_every)
+    await keep_schedule(client, sweep_schedule(places, config.lease.sweep_every))
+    await keep_schedule(client, people_schedule(config.lease.people_sweep_every))
+    if config.telemetry.sources:
+        budgets = any(ceiling.then is Then.END for ceiling in config.quota_plan.ceilings)
+        await keep_schedule(client, meter_schedule(config.telemetry.every, budgets=budgets))
+    else:
+        await drop_schedule(client, contracts.METER_SCHEDULE)
 
 
 def _activities(
@@ -143,7 +156,10 @@ def _activities(
     wording = slack_renderer(settings.lessor_templates)
     calendar = Calendar(lambda: parts.config.timetable, lambda: parts.config.waking)
     rooms = Accounting(parts.ledger, plan).around
-    by_slack = SlackNotifier(slack, directory, parts.ledger, slack_settings(parts.config), wording, besides.mail, rooms)
+    pictures = Pictures(slack, parts.ledger, parts.ledger, Drawer().png)
+    by_slack = SlackNotifier(
+        slack, directory, parts.ledger, slack_settings(parts.config), wording, besides.mail, rooms, pictures
+    )
     webhook = Webhook(besides.hook, session, parts.ledger) if besides.hook else None
     notifier = Channels(by_slack, webhook)
     activities = Activities(
@@ -151,10 +167,21 @@ def _activities(
         AssessmentActivities(parts.providers, judge(parts.live), directory, parts.ledger, utc_now, plan, calendar),
         ProvisioningActivities(parts.providers, parts.ledger, utc_now),
         MessageActivities(notifier, parts.ledger, utc_now),
-        SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now),
+        SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now, lambda: meter_watch(parts.config)),
         PeopleActivities(directory, parts.ledger, TemporalRuns(client), utc_now, calendar),
+        _meter(parts, client, directory),
     )
     return activities, notifier
+
+
+def _meter(parts: Parts, client: Client, directory: Directory) -> MeterActivities:
+    runs = TemporalRuns(client)
+    settings = parts.live.derived(meter_settings)
+
+    def plan() -> IdlePlan:
+        return parts.config.idle_plan
+
+    return MeterActivities(telemetry_of(parts.config), parts.ledger, runs, directory, utc_now, plan, settings)
 
 
 if __name__ == "__main__":
