@@ -51,15 +51,18 @@ def program() -> str:
 
 @contextmanager
 def prometheus(
-    *exporters: Exporter, scrape: str = SCRAPE, config: str = "", options: Sequence[str] = ()
+    *exporters: Exporter, scrape: str = SCRAPE, config: str = "", options: Sequence[str] = (), data: Path | None = None
 ) -> Iterator[PrometheusServer]:
-    """A server that scrapes these exporters every `scrape`, each with its own labels as target labels."""
+    """A server that scrapes these exporters every `scrape`, each with its own labels as target labels.
+
+    `data` is where its samples are, when there are some already.
+    """
     home = Path(tempfile.mkdtemp(prefix="lessor-prometheus-"))
     (home / "prometheus.yml").write_text(config or _config(exporters, scrape))
     command = [
         program(),
         f"--config.file={home / 'prometheus.yml'}",
-        f"--storage.tsdb.path={home / 'data'}",
+        f"--storage.tsdb.path={data or home / 'data'}",
         "--web.listen-address=127.0.0.1:0",
         "--web.enable-remote-write-receiver",
         "--web.enable-lifecycle",
