@@ -144,17 +144,22 @@ def suspend_failed(lease: Lease, problem: str, now: datetime) -> Change:
 
 
 def started_again(lease: Lease, started_at: datetime, now: datetime) -> Change:
-    """Seen running again: the bill goes on at the rate that it had."""
+    """Seen running again: the bill goes on at the rate that it had.
+
+    Whoever had it stopped while it was starting gets their will: it is stopped anew.
+    """
     require_state(lease, State.SUSPENDED)
     hourly = lease.spans[-1].hourly if lease.spans else None
-    fields = {"suspended_at": None, "announced": None, "capacity": None, "problem": ""}
-    return changed(
-        lease,
-        Event("resumed", now, "lessor", {"at": started_at.isoformat()}),
-        state=State.ACTIVE,
-        spans=billing.opened(lease.spans, instant("started_at", started_at), hourly),
-        **fields,
-    )
+    fields: dict[str, object] = {
+        "suspended_at": None,
+        "capacity": None,
+        "problem": "",
+        "spans": billing.opened(lease.spans, instant("started_at", started_at), hourly),
+    }
+    data = {"at": started_at.isoformat()}
+    if lease.pause is not None:
+        return changed(lease, Event("started-in-vain", now, "lessor", data), announced=Announced(now, now), **fields)
+    return changed(lease, Event("resumed", now, "lessor", data), state=State.ACTIVE, announced=None, **fields)
 
 
 def resume_failed(lease: Lease, problem: str, now: datetime) -> Change:
