@@ -59,7 +59,7 @@ class PrometheusSource:
                 samples.add(series["metric"], float(series["value"][1]))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise self._failed("answered with series that cannot be read; check that its url is Prometheus'") from None
-        return samples.reading(self.name, at)
+        return samples.reading(self.name, at, length)
 
     def _series(self, document: dict[str, Any]) -> list[dict[str, Any]]:
         """The series of a whole answer."""

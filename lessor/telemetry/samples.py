@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from lessor.domain.usage import GpuUse, HostUse, Origin, Reading, Seen
 from lessor.telemetry.promql import AHEAD, COVERED, DEVICE, NEWEST, RESTARTED, SIGNAL, STEPS, TARGET, LabelNames
@@ -44,6 +44,7 @@ class Samples:
         self._restarted: set[Key] = set()
         self._processes: dict[tuple[str, str], float] = {}
         self._ranges = Ranges()
+        self._since = 0.0
 
     def add(self, labels: dict[str, str], value: float) -> None:
         """One series of the answer; `labels` tells by `SIGNAL` what its value is."""
@@ -65,8 +66,9 @@ class Samples:
         if what == NEWEST:
             thing.labels = labels
 
-    def reading(self, source: str, at: datetime) -> Reading:
-        """Everything that was seen; what has no fresh sample, or one from the future, is left out: that is unknown."""
+    def reading(self, source: str, at: datetime, length: timedelta) -> Reading:
+        """What was seen in the tick; what has no sample of it, or one from the future, is left out: that is unknown."""
+        self._since = (at - length).timestamp()
         dropped, seen = 0, [*self._hosts_seen()]
         unlabelled: Counter[str] = Counter()
         for one in self._gpus_seen():
@@ -82,7 +84,7 @@ class Samples:
         merged: dict[Key, Seen] = {}
         for thing in self._gpus.values():
             labels = thing.labels
-            if not _counts(thing) or (_card(labels) in sliced and not labels.get("GPU_I_ID")):
+            if not self._counts(thing) or (_card(labels) in sliced and not labels.get("GPU_I_ID")):
                 continue
             seen = self._gpu(thing)
             gpu = labels.get("UUID") or "/".join((seen.origin.node, labels.get("gpu", "")))
@@ -111,7 +113,7 @@ class Samples:
         return Seen(origin, _time(thing), gpu=use, restarted=self._away(thing))
 
     def _hosts_seen(self) -> Iterator[Seen]:
-        for thing in filter(_counts, self._hosts.values()):
+        for thing in filter(self._counts, self._hosts.values()):
             values, within, whole = thing.values, self._ranges.within, self._ranges.whole
             use = HostUse(
                 cpu=within("cpu", values.get("cpu")),
@@ -134,14 +136,13 @@ class Samples:
         machine = _first(labels, names.machine) or (found[1] if found else "")
         return Origin(_first(labels, names.lease), machine, node, namespace, pod)
 
+    def _counts(self, thing: _Thing) -> bool:
+        return thing.values.get(NEWEST, 0.0) > self._since and not thing.values.get(AHEAD)
+
     def _away(self, thing: _Thing) -> bool:
         """Whether its exporter began anew in the tick, or gave nothing for a part of it."""
         restarted = tuple(map(thing.labels.get, TARGET)) in self._restarted
         return restarted or thing.values.get(COVERED, 0.0) < WHOLE * STEPS
-
-
-def _counts(thing: _Thing) -> bool:
-    return NEWEST in thing.values and not thing.values.get(AHEAD)
 
 
 def _time(thing: _Thing) -> datetime:

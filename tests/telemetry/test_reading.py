@@ -1,0 +1,238 @@
+"""What a tick tells of GPUs, by a real Prometheus whose samples the tests wrote themselves."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from lessor.domain.usage import HostUse, Origin, Subject
+from tests.telemetry.exporter import Exporter, Gpu, eight
+from tests.telemetry.store import Store, gpus, hosts
+
+
+def test_a_gpu_is_told_by_the_most_that_it_did_in_the_tick(store: Store) -> None:
+    machine = eight("node-1")
+    store.keep(machine, until=-60.0)
+    machine.gpus[3].busy(0.9)
+    store.keep(machine, since=-60.0, until=-30.0)
+    machine.gpus[3].idle()
+    store.keep(machine, since=-30.0)
+
+    seen = gpus(store.read())
+
+    assert len(seen) == 8
+    three, four = seen["node-1/3"], seen["node-1/4"]
+    assert (three.engine, three.util, three.memory_used, three.memory_total) == (0.9, 90.0, 60_000.0, 81_004.0)
+    assert (three.power, three.processes, three.slice) == (640.0, 1, False)
+    assert (four.engine, four.util, four.sm, four.memory_used, four.power) == (0.0, 0.0, 0.0, 4.0, 62.0)
+    assert four.processes is None
+
+
+def test_a_sample_belongs_to_one_tick_only(store: Store) -> None:
+    machine = eight("node-1")
+    machine.gpus[0].busy()
+    store.keep(machine, since=-315.0, until=-300.0)
+    machine.gpus[0].idle()
+    store.keep(machine)
+
+    assert gpus(store.read())["node-1/0"].engine == 0.0
+    assert gpus(store.read(at=store.end - timedelta(seconds=1)))["node-1/0"].engine == 0.9
+
+
+def test_the_newest_sample_is_told_by_its_own_time(store: Store) -> None:
+    machine = eight("node-1")
+    store.keep(machine, until=-45.0)
+
+    reading = store.read()
+
+    assert {one.newest for one in reading.seen} == {store.end - timedelta(seconds=45)}
+    assert not any(one.restarted for one in reading.seen)
+
+
+def test_an_old_value_never_looks_new(store: Store) -> None:
+    store.keep(eight("node-1"), since=-600.0, until=-315.0)
+
+    # Prometheus itself would still show the value of 315 seconds ago had it been 15 seconds younger.
+    assert store.read().seen == ()
+    assert len(store.read(at=store.end - timedelta(seconds=30)).seen) == 8
+
+
+def test_a_tick_with_a_gap_is_told_as_one(store: Store) -> None:
+    machine = eight("node-1")
+    store.keep(machine, since=-300.0, until=-285.0)
+    store.keep(machine, since=-60.0)
+
+    assert all(one.restarted for one in store.read().seen)
+
+
+def test_one_scrape_that_failed_is_no_gap(store: Store) -> None:
+    machine = eight("node-1")
+    store.keep(machine, until=-120.0)
+    store.keep(machine, since=-90.0)
+
+    seen = store.read().seen
+
+    assert len(seen) == 8
+    assert not any(one.restarted for one in seen)
+
+
+def test_an_exporter_that_began_anew_is_told_by_its_start(store: Store) -> None:
+    restarted, steady = eight("node-1"), eight("node-2")
+    store.keep(restarted, until=-150.0)
+    restarted.restart()
+    store.keep(restarted, since=-150.0)
+    store.keep(steady)
+
+    told = {one.origin.node: one.restarted for one in store.read().seen}
+
+    assert told == {"node-1": True, "node-2": False}
+
+
+@pytest.mark.parametrize("labels", [{"lessor_lease": "gpu-7k3qxa2m"}, {"instance_id": "i-0abc1234def567890"}])
+def test_a_target_label_says_whose_all_gpus_of_a_machine_are(store: Store, labels: dict[str, str]) -> None:
+    store.keep(eight("ip-10-0-0-5", labels=labels))
+
+    lease, machine = labels.get("lessor_lease", ""), labels.get("instance_id", "")
+
+    assert {one.origin for one in store.read().seen} == {Origin(lease, machine, "ip-10-0-0-5")}
+
+
+def test_the_name_of_an_ec2_host_that_is_its_id_says_which_machine_it_is(store: Store) -> None:
+    store.keep(eight("i-0abc1234def567890.ec2.internal"))
+
+    assert {one.origin.machine for one in store.read().seen} == {"i-0abc1234def567890"}
+
+
+def test_the_workload_is_told_before_the_exporter(store: Store) -> None:
+    """Without honor_labels Prometheus keeps the target's own pod, and moves the workload's to exported_pod."""
+    labels = {"namespace": "gpu-operator", "pod": "nvidia-dcgm-exporter-x7k2p"}
+    gpu = Gpu(extra={"exported_namespace": "gpu-7k3qxa2m", "exported_pod": "train-0"})
+    store.keep(Exporter("node-1", gpus=[gpu, Gpu(index=1)], labels=labels))
+
+    told = {one.gpu.device: one.origin for one in store.read().seen if one.gpu}
+
+    assert told["0"] == Origin(node="node-1", namespace="gpu-7k3qxa2m", pod="train-0")
+    assert told["1"] == Origin(node="node-1")
+
+
+def test_slices_are_told_one_by_one_and_their_card_not_at_all(store: Store) -> None:
+    """Case E04 and E05: the utilisation of a slice is 0 or absent whatever it does, so it says nothing."""
+    busy = Gpu(uuid="GPU-a", slice_id="7", namespace="gpu-7k3qxa2m", pod="one", engine=0.8, util=0.0)
+    idle = Gpu(uuid="GPU-a", slice_id="8", namespace="gpu-9w2mzk4p", pod="two", engine=0.0, util=None)
+    store.keep(Exporter("node-1", gpus=[busy, idle, Gpu(uuid="GPU-a", engine=None, util=0.0)]))
+
+    reading = store.read()
+    seen = gpus(reading)
+
+    assert sorted(seen) == ["node-1/0/7", "node-1/0/8"]
+    assert all(one.slice and one.util is None for one in seen.values())
+    assert [seen[f"node-1/0/{number}"].engine for number in "78"] == [0.8, 0.0]
+    assert {one.origin.namespace for one in reading.seen} == {"gpu-7k3qxa2m", "gpu-9w2mzk4p"}
+
+
+@pytest.mark.parametrize(
+    ("word", "said", "known"),
+    [
+        ("engine", 1.2, 1.0),
+        ("util", 250.0, 100.0),
+        ("engine", -0.1, None),
+        ("engine", float("nan"), None),
+        ("util", float("inf"), None),
+        ("util", 2_147_483_632.0, None),
+        ("power", 9.223372036854775792e18, None),
+        ("used", -1.0, None),
+    ],
+)
+def test_what_cannot_be_is_capped_or_unknown_and_counted(
+    store: Store, word: str, said: float, known: float | None
+) -> None:
+    gpu = Gpu(index=0)
+    setattr(gpu, word, said)
+    store.keep(Exporter("node-1", gpus=[gpu]))
+
+    reading = store.read()
+
+    told = "memory_used" if word == "used" else word
+    assert getattr(gpus(reading)["node-1/0"], told) == known
+    assert reading.capped == 1
+
+
+def test_samples_from_the_future_are_counted_and_their_gpu_is_unknown(store: Store) -> None:
+    """Case E27: a host whose clock is ten minutes fast tells of another time than it says."""
+    fast, right = Exporter("node-1", gpus=[Gpu()]), Exporter("node-2", gpus=[Gpu()])
+    store.keep(right)
+    store.keep(fast, until=600.0)
+
+    reading = store.read()
+
+    assert sorted(gpus(reading)) == ["node-2/0"]
+    assert 30 <= reading.dropped <= 40
+
+
+def test_gpus_in_use_that_nobody_is_named_for_are_counted_by_node(store: Store) -> None:
+    """Case E03: some nodes' exporters do not say which pod uses a GPU."""
+    pod = {"namespace": "gpu-7k3qxa2m", "pod": "train-0"}
+    named, nameless = Gpu(index=0, **pod), Gpu(index=1)
+    held, free = Gpu(index=2), Gpu(index=3)
+    named.busy()
+    nameless.busy()
+    held.hold()
+    store.keep(Exporter("node-1", gpus=[named, nameless, held, free], labels={"pod": "dcgm-exporter-1"}))
+    store.keep(Exporter("node-2", gpus=[Gpu(index=0, **pod)]))
+
+    assert store.read().unlabelled == {"node-1": 2}
+
+
+def test_a_gpu_that_two_targets_tell_of_is_one_gpu(store: Store) -> None:
+    one, other = Exporter("node-1", gpus=[Gpu(engine=0.2)]), Exporter("node-1", gpus=[Gpu(engine=0.5)])
+    other.labels = {"instance": "10.0.0.5:9400"}
+    store.keep(one)
+    store.keep(other, until=-150.0)
+
+    reading = store.read()
+
+    assert [seen.gpu.engine for seen in reading.seen if seen.gpu] == [0.5]
+    assert [(seen.newest, seen.restarted) for seen in reading.seen] == [(store.end, False)]
+
+
+def test_the_host_tells_of_people_kernels_and_processes(store: Store) -> None:
+    gpu = Gpu(index=0, uuid="GPU-a")
+    gpu.hold()
+    gpu.processes = None
+    host = {"lessor_host_cpu_percent": 3.5, "lessor_host_sessions": 2.0, "lessor_host_kernels": 0.0}
+    store.keep(Exporter("node-1", gpus=[gpu]))
+    store.keep(Exporter("node-1", host=host, labels={"instance": "node-1:9401", "job": "lessor-host"}))
+    processes = {"__name__": "lessor_host_gpu_processes", "instance": "node-1:9401", "UUID": "GPU-a", "gpu": "0"}
+    store.put([(processes, [(at, 1.0) for at in store.moments()])])
+
+    reading = store.read()
+
+    assert hosts(reading) == [HostUse(cpu=3.5, sessions=2, kernels=0)]
+    assert gpus(reading)["node-1/0"].processes == 1
+
+
+@pytest.mark.parametrize(
+    ("subject", "machines"),
+    [
+        (Subject("gpu-7k3qxa2m", 8), {"a"}),
+        (Subject("gpu-none", 8, machines=("i-0bbbbbbbb",)), {"b"}),
+        (Subject("gpu-none", 8, namespace="gpu-9w2mzk4p"), {"c"}),
+        (Subject("gpu-none", 8, machines=("i-0dddddddd",)), {"i-0dddddddd.ec2.internal"}),
+        (Subject("gpu-7k3qxa2.", 8, machines=("i-.*",), namespace=".*"), set()),
+    ],
+)
+def test_only_what_is_asked_for_is_read(store: Store, subject: Subject, machines: set[str]) -> None:
+    store.keep(Exporter("a", gpus=[Gpu()], labels={"lessor_lease": "gpu-7k3qxa2m"}))
+    store.keep(Exporter("b", gpus=[Gpu()], labels={"instance_id": "i-0bbbbbbbb"}))
+    store.keep(Exporter("c", gpus=[Gpu(namespace="gpu-9w2mzk4p", pod="train-0")]))
+    store.keep(Exporter("i-0dddddddd.ec2.internal", gpus=[Gpu()]))
+
+    assert {one.origin.node for one in store.read(subject).seen} == machines
+    assert len(store.read().seen) == 4
+
+
+def test_a_store_without_samples_gives_an_empty_reading(store: Store) -> None:
+    reading = store.read()
+
+    assert (reading.source, reading.at, reading.seen) == ("fleet", store.end, ())
