@@ -40,8 +40,20 @@ def subject(lease: Lease) -> Subject:
         next((one.id for one in held if one.kind is Kind.NAMESPACE), ""),
         place.provider,
         place.name,
-        lease.spans[-1].start if len(lease.spans) > 1 else lease.ready_at,
+        _started(lease),
     )
+
+
+def _started(lease: Lease) -> datetime | None:
+    """Since when it runs without having been stopped; a new price is no new start."""
+    since = lease.spans[-1].start if lease.spans else None
+    for span in reversed(lease.spans[:-1]):
+        if span.end != since:
+            break
+        since = span.start
+    else:
+        return lease.ready_at
+    return since
 
 
 def attribute(

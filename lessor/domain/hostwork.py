@@ -17,7 +17,7 @@ from lessor.domain.usage import HostUse, Observation
 class Hosts:
     """What is known of a lease besides its GPUs: its run, the latest work and its kind, and peaks after it.
 
-    `whole` says whether everything that was there before was there in this tick, `lost` what was not.
+    `whole` says whether everything that was there before was there in this tick and can be, `problem` what was not.
     """
 
     run: Run
@@ -30,14 +30,15 @@ class Hosts:
     peak_requests: float | None = None
     sources: tuple[str, ...] = ()
     whole: bool = True
-    lost: tuple[str, ...] = ()
+    problem: str = ""
 
 
 def judged(before: Standing | None, seen: Observation, tick: Tick, terms: IdleTerms, trusted: bool) -> Hosts:
     """The state after a tick. Where there has never been any signal besides GPUs, nothing of it is missing."""
     lost = _lost(before.sources, seen) if before and before.sources != seen.sources else ()
-    wrong = [name for name in ("cpu", "network", "disk", "requests") if not _possible(name, seen.hosts)]
-    whole = trusted and not lost and not wrong
+    wrong = tuple(name for name in _NAMES if not _possible(name, seen.hosts))
+    problem = f"values that cannot be: {', '.join(wrong)}" if wrong else _missing(lost)
+    whole = trusted and not problem
     if before is None or before.hosts_since is None or before.hosts_last is None:
         run = started(tick, whole)
     else:
@@ -48,10 +49,10 @@ def judged(before: Standing | None, seen: Observation, tick: Tick, terms: IdleTe
     kind = next((kind for kind, name, works in _KINDS if works(most[name], terms)), "")
     sources = (*seen.sources, *lost) if lost else seen.sources
     if kind:
-        return Hosts(run, tick.at, kind, sources=sources, whole=whole, lost=(*lost, *wrong))
+        return Hosts(run, tick.at, kind, sources=sources, whole=whole, problem=problem)
     peaks = {f"peak_{name}": _peak(_kept(before, name), most[name]) for name in _PEAKS}
     active_at = before.hosts_active_at if before else None
-    return Hosts(run, active_at, **peaks, sources=sources, whole=whole, lost=(*lost, *wrong))
+    return Hosts(run, active_at, **peaks, sources=sources, whole=whole, problem=problem)
 
 
 def quiet_since(hosts: Hosts) -> datetime:
@@ -64,6 +65,15 @@ def _lost(sources: Sequence[str], seen: Observation) -> tuple[str, ...]:
     there = frozenset(seen.sources)
     gone = (one for one in sources if one not in there)
     return tuple(one for one in gone if not seen.asked or one.partition(" ")[0] in seen.asked)
+
+
+def _missing(lost: tuple[str, ...]) -> str:
+    """What is missing, in words; empty when nothing is."""
+    where: dict[tuple[str, str], list[str]] = {}
+    for source, machine, name in (one.split(" ", 2) for one in lost):
+        where.setdefault((source, machine), []).append(name)
+    parts = (f"{', '.join(names)} of {machine} by {source}" for (source, machine), names in where.items())
+    return f"no longer reported: {'; '.join(parts)}" if where else ""
 
 
 def _possible(name: str, hosts: tuple[HostUse, ...]) -> bool:

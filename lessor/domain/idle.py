@@ -71,7 +71,7 @@ class Track:
     over the ticks after it worked, empty while it does. `memory` is the share of 0 to 1 that it held last, `held`
     whether that is more than nothing. `stuck_since` is since when it looks busy or full without any process;
     `pending_at` is the latest tick in which it looked busy so, which counts as work unless the GPU turns out to be
-    faulty. `full_since` is since when it was at its maximum throughout.
+    faulty. `full_since` is since when it was at its maximum whenever it was seen.
     """
 
     device: str

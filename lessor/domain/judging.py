@@ -18,6 +18,9 @@ from lessor.domain.idle import Evidence, IdleTerms, Standing, Track, Verdict
 from lessor.domain.runs import STALE, Tick, covered
 from lessor.domain.usage import Observation, Subject
 
+NAMED = 8
+"""How many GPUs or signals a sentence names."""
+
 QUIET = frozenset({Verdict.IDLE, Verdict.HELD})
 """Verdicts that lead to a warning."""
 
@@ -55,7 +58,7 @@ def evidence(standing: Standing, terms: IdleTerms, every: timedelta) -> Evidence
         at=standing.at,
         gpus=standing.gpus,
         idle_gpus=standing.idle_gpus,
-        covered=min((covered(marks & ((1 << ticks) - 1), ticks) for marks in runs), default=0.0),
+        covered=min((covered(marks, ticks) for marks in runs), default=0.0),
         peak_engine=_most(one.peak_engine for one in tracks),
         peak_util=_most(one.peak_util for one in tracks),
         peak_memory=_most(one.peak_memory for one in tracks),
@@ -79,7 +82,7 @@ def changed(before: Standing | None, after: Standing) -> bool:
     A lease that works and of which nothing is known for a while is not told: for it nothing follows from either.
     """
     if before is None:
-        return after.verdict in QUIET or after.idle_gpus > 0 or bool(after.faulty)
+        return after.verdict in QUIET or partly_idle(after) > 0 or bool(after.faulty)
     if set(after.faulty) - set(before.faulty):
         return True
     if after.verdict is not before.verdict:
@@ -87,9 +90,14 @@ def changed(before: Standing | None, after: Standing) -> bool:
         return after.verdict in QUIET or before.verdict in QUIET or (was in QUIET and after.verdict is Verdict.BUSY)
     if after.verdict in QUIET:
         return after.since != before.since
-    return after.verdict is Verdict.BUSY and (
-        after.idle_gpus > before.idle_gpus or (after.idle_gpus == 0) != (before.idle_gpus == 0)
-    )
+    was_idle, are_idle = partly_idle(before), partly_idle(after)
+    return are_idle > was_idle or (are_idle == 0) != (was_idle == 0)
+
+
+def partly_idle(standing: Standing) -> int:
+    """How many GPUs of a lease that works do nothing, while others do; 0 where all or none of them work."""
+    partly = standing.verdict is Verdict.BUSY and standing.idle_gpus < standing.gpus
+    return standing.idle_gpus if partly else 0
 
 
 def certain(standing: Standing) -> bool:
@@ -203,8 +211,9 @@ def _problem(observation: Observation, known: _Known, trusted: bool, whole: bool
     if known.absent:
         return f"{known.absent} of {known.gpus} GPUs have no series"
     if not whole:
-        return "some of its GPUs were not seen, or showed what cannot be"
-    return f"missing or impossible: {', '.join(known.hosts.lost)}" if not known.hosts.whole else ""
+        names = [_name(one) for one in known.tracks if not one.marks & 1]
+        return f"not seen, or with values that cannot be: GPU {', '.join(names[:NAMED])}"
+    return known.hosts.problem
 
 
 def _standing(lease_id: str, before: Standing | None, known: _Known, tick: Tick, problem: str) -> Standing:
@@ -272,7 +281,7 @@ def _before(before: Standing) -> Verdict | None:
 
 
 def _name(track: Track) -> str:
-    return f"GPU {track.device} of {track.machine}" if track.machine else f"GPU {track.device}"
+    return f"{track.device} of {track.machine}" if track.machine else track.device
 
 
 def _most(figures: Iterable[float | None]) -> float | None:

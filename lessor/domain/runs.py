@@ -51,7 +51,7 @@ def gone_on(run: Run, tick: Tick, whole: bool) -> Run:
 
     It does not matter whether a tick without samples was judged or left out.
     """
-    marks = (run.marks << tick.steps) & ((1 << tick.ticks) - 1)
+    marks = (run.marks << tick.steps) & ((1 << (tick.ticks + STALE)) - 1)
     if not marks or tick.restarted:
         return started(tick, whole)
     age = tick.at - run.last
@@ -61,11 +61,11 @@ def gone_on(run: Run, tick: Tick, whole: bool) -> Run:
         marks |= 1
     elif age > STALE * tick.every:
         return Run(tick.at, run.last, 0)
-    if tick.at - run.since >= tick.window and marks.bit_count() < COVERED * tick.ticks:
+    if tick.at - run.since >= tick.window and covered(marks, tick.ticks) < COVERED:
         return started(tick, whole)
     return Run(run.since, tick.newest if whole else run.last, marks)
 
 
 def covered(marks: int, ticks: int) -> float:
-    """The share of the window that was seen."""
-    return marks.bit_count() / ticks
+    """The share of a window of so many ticks that was seen."""
+    return (marks & ((1 << ticks) - 1)).bit_count() / ticks

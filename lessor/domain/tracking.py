@@ -96,7 +96,7 @@ def _gone(track: Track, seen: list[Track], new: set[tuple[str, str]], subject: S
 def _unseen(track: Track, tick: Tick) -> Track:
     run = gone_on(Run(track.since, track.last, track.marks), tick, False)
     if not run.marks:
-        return Track(track.device, track.machine, *run)
+        return Track(track.device, track.machine, *run, full_since=track.full_since)
     return replace(track, since=run.since, marks=run.marks)
 
 
@@ -105,7 +105,7 @@ def _seen(track: Track | None, use: GpuUse, tick: Tick, terms: IdleTerms, truste
     whole = looks.whole and trusted
     run = started(tick, whole) if track is None else gone_on(Run(track.since, track.last, track.marks), tick, whole)
     if track is None or run.since != track.since or not run.marks:
-        track = Track(use.device, use.machine, *run)
+        track = Track(use.device, use.machine, *run, full_since=track.full_since if track else None)
     stuck = use.processes == 0 and (looks.works or looks.held is True)
     held = track.held if looks.held is None else looks.held and use.processes != 0
     active_at, pending_at = track.active_at, track.pending_at
