@@ -7,13 +7,14 @@ be stopped is part of what is stored, and what a lease has heard is on record to
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from temporalio import activity
 
 from activities import gauges
+from activities.batches import each
 from activities.beating import beating
 from activities.fleet import Fleet, Metered, Plan, metered
 from activities.judgement import Before, Found, brake_of, judge_one, observe, pages, verdicts
@@ -21,14 +22,14 @@ from activities.leases import lease_of
 from activities.readings import Readings, counted_on, read_all
 from activities.telling import Teller
 from lessor import contracts
-from lessor.contracts import Alarm, Clearance, LeaseRef, MeterReport, MeterTick, PageInput
+from lessor.contracts import Alarm, Clearance, LeaseRef, MeterReport, MeterTick, OverBudget, PageInput
 from lessor.domain import braking
 from lessor.domain.braking import BrakeTerms
 from lessor.domain.idle import Standing, Verdict
-from lessor.domain.judging import QUIET, certain, evidence
+from lessor.domain.judging import QUIET, certain
 from lessor.domain.ladder import Brake
 from lessor.domain.lease import State
-from lessor.ports import LeaseRuns, Ledger, Telemetry
+from lessor.ports import Directory, LeaseRuns, Ledger, Telemetry
 
 KEEP = timedelta(days=14)
 NAMED = 200
@@ -48,6 +49,7 @@ class MeterActivities:
     """Holds the sources of telemetry, the ledger and the workflows of leases.
 
     Between ticks it remembers where leases stood; that is used only while the record says that nobody metered since.
+    `over` says which leases have to hear that the money they take from is used up.
     """
 
     def __init__(
@@ -55,9 +57,11 @@ class MeterActivities:
         sources: Mapping[str, Telemetry],
         ledger: Ledger,
         runs: LeaseRuns,
+        directory: Directory,
         clock: Callable[[], datetime],
         plan: Callable[[], Plan],
         settings: Callable[[], MeterSettings] = MeterSettings,
+        over: Callable[[datetime], Sequence[tuple[str, OverBudget]]] = lambda _: (),
     ) -> None:
         self._sources = sources
         self._ledger = ledger
@@ -65,8 +69,11 @@ class MeterActivities:
         self._plan = plan
         self._settings = settings
         self._fleet = Fleet(ledger, plan)
-        self._teller = Teller(ledger, runs)
+        self._runs = runs
+        self._over = over
+        self._teller = Teller(ledger, runs, directory)
         self._kept: tuple[datetime, dict[str, Standing]] | None = None
+        self._warned: set[tuple[str, str]] = set()
 
     @activity.defn
     async def tick(self, wanted: MeterTick) -> MeterReport:
@@ -109,6 +116,17 @@ class MeterActivities:
     async def tidy(self, at: datetime) -> int:
         """Add up the hours that are over, and drop what has been kept long enough; how many rows were dropped."""
         return await asyncio.to_thread(self._tidy, at)
+
+    @activity.defn
+    async def check_budgets(self, at: datetime) -> int:
+        """Tell leases that the money they take from is used up; how many were told. The others hear it next time."""
+        async with beating():
+            found = await asyncio.to_thread(self._over, at)
+            due = [(lease_id, told) for lease_id, told in found if (lease_id, told.words) not in self._warned]
+            answers = await each(due, lambda one: self._runs.over_budget(*one))
+            heard = {(lease_id, told.words) for (lease_id, told), answer in answers if isinstance(answer, bool)}
+            self._warned = {(lease_id, told.words) for lease_id, told in found} & (self._warned | heard)
+        return len(heard)
 
     async def _metered(
         self, wanted: MeterTick, before: Before, fleet: Mapping[str, Metered]
@@ -190,7 +208,7 @@ class MeterActivities:
         if not running or (standing.verdict in QUIET and not certain(standing)):
             problem = standing.problem or "it does not run"
             standing = replace(standing, verdict=Verdict.UNKNOWN, since=at, problem=problem)
-        return contracts.Metered(evidence(standing, one.terms, every), one.terms)
+        return await self._teller.words(standing, one, every)
 
     def _claim(self, lease_id: str) -> str:
         at = self._clock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from temporalio import activity
 
@@ -12,7 +12,7 @@ from activities.batches import each, trouble
 from activities.beating import beating, still_current
 from activities.errors import as_application_errors
 from lessor.contracts import Observed, PlaceReport, RunsReport, SweepPlace, SweepRuns
-from lessor.domain import sweep
+from lessor.domain import heartbeat, sweep
 from lessor.domain.lease import OPEN, Lease
 from lessor.domain.request import Place
 from lessor.domain.resource import Tagged
@@ -27,8 +27,15 @@ class SweepActivities:
     """Holds the places' watches, the ledger and the workflows of leases."""
 
     def __init__(
-        self, watches: Mapping[str, Watch], ledger: Ledger, runs: LeaseRuns, clock: Callable[[], datetime]
+        self,
+        watches: Mapping[str, Watch],
+        ledger: Ledger,
+        runs: LeaseRuns,
+        clock: Callable[[], datetime],
+        metering: Callable[[], timedelta | None] = lambda: None,
     ) -> None:
+        """`metering` is how often the meter ticks, `None` where nothing is metered."""
+        self._metering = metering
         self._watches = watches
         self._ledger = ledger
         self._runs = runs
@@ -89,7 +96,8 @@ class SweepActivities:
         failed = {i for (i, _), answer in done if isinstance(answer, BaseException)}
         stranded = tuple(i for i in ended if i in failed or i not in chosen)
         words = "; ".join(p for p in problems if p)
-        return RunsReport(len(leases), resumed[:NAMED], words, stranded[:NAMED], brake)
+        overdue = await asyncio.to_thread(self._overdue, leases)
+        return RunsReport(len(leases), resumed[:NAMED], words, stranded[:NAMED], brake, overdue)
 
     def _of_place(self, place: Place) -> list[Lease]:
         """Open leases that may have something in the place."""
@@ -99,6 +107,10 @@ class SweepActivities:
     def _ripe(self) -> list[Lease]:
         now = self._clock()
         return [lease for lease in self._open() if sweep.ripe(lease, now)]
+
+    def _overdue(self, leases: Iterable[Lease]) -> str:
+        every = self._metering()
+        return heartbeat.overdue(self._ledger.last_tick(), leases, every, self._clock()) if every else ""
 
     def _still_open(self, ended: Mapping[str, Ended]) -> dict[str, Ended]:
         """Those whose lease is open still: one that closed between the two looks has rightly no workflow (law 2)."""

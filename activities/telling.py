@@ -13,7 +13,8 @@ from lessor.domain import telling
 from lessor.domain.idle import Standing
 from lessor.domain.judging import QUIET, evidence
 from lessor.domain.telling import Heard
-from lessor.ports import LeaseRuns, MeterBook
+from lessor.domain.worktime import Hours
+from lessor.ports import Directory, DirectoryUnavailableError, LeaseRuns, MeterBook
 
 LOT = 100
 """So many are told before it goes on record who has heard it; after a crash no more than these hear it twice."""
@@ -24,9 +25,15 @@ Due = tuple[Standing, Metered]
 class Teller:
     """Holds the record of who has heard what, and the workflows of leases."""
 
-    def __init__(self, book: MeterBook, runs: LeaseRuns) -> None:
+    def __init__(self, book: MeterBook, runs: LeaseRuns, directory: Directory) -> None:
         self._book = book
         self._runs = runs
+        self._directory = directory
+
+    async def words(self, standing: Standing, one: Metered, every: timedelta) -> contracts.Metered:
+        """What a lease is told of where it stands, with when its owner works."""
+        hours = await self._hours(one.lease.owner)
+        return contracts.Metered(evidence(standing, one.terms, every), one.terms, hours)
 
     async def tell(
         self,
@@ -57,8 +64,15 @@ class Teller:
     async def _tell(self, due: Due, every: timedelta) -> bool:
         """False when it has no open workflow: then there is nobody to hear it, and the sweep sees to that."""
         standing, one = due
-        said = contracts.Metered(evidence(standing, one.terms, every), one.terms)
-        return await self._runs.metered(standing.lease_id, said)
+        return await self._runs.metered(standing.lease_id, await self.words(standing, one, every))
+
+    async def _hours(self, owner: str) -> Hours | None:
+        """Unknown while nobody can be asked: the lease goes by the hours that it knows."""
+        try:
+            person = await self._directory.person(owner)
+        except DirectoryUnavailableError:
+            return None
+        return person.hours if person else None
 
 
 def _due(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 from temporalio.testing import ActivityEnvironment
 
@@ -15,8 +16,9 @@ from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.lease import Event, Lease
 from lessor.domain.usage import GpuUse, HostUse, Origin, Reading, Seen, Subject
 from lessor.ledger import SqlLedger
-from lessor.ports import TelemetryError
-from tests.builders import a_lease, a_need, a_quote, a_request, an_instance, an_offer
+from lessor.ports import LeaseRuns, TelemetryError
+from tests.builders import PEOPLE, a_lease, a_need, a_quote, a_request, an_instance, an_offer
+from tests.fakes import FakeDirectory
 
 MINUTE = timedelta(minutes=1)
 START = datetime(2026, 11, 27, 10, 0, tzinfo=UTC)
@@ -98,6 +100,7 @@ class Meter:
     plan: IdlePlan = field(default_factory=IdlePlan)
     settings: MeterSettings = field(default_factory=MeterSettings)
     others: tuple[FakeTelemetry, ...] = ()
+    over: Sequence[tuple[str, OverBudget]] = ()
 
     def __post_init__(self) -> None:
         self.restart()
@@ -105,13 +108,10 @@ class Meter:
     def restart(self) -> None:
         """The worker died and another one took its place: only the record is left."""
         sources = {one.name: one for one in (self.source, *self.others)}
+        runs, directory = cast(LeaseRuns, self.runs), FakeDirectory(PEOPLE)
+        now, plan, settings = (lambda: self.now), (lambda: self.plan), (lambda: self.settings)
         self.activities = MeterActivities(
-            sources,
-            self.ledger,
-            self.runs,
-            lambda: self.now,
-            lambda: self.plan,
-            lambda: self.settings,  # type: ignore[arg-type]
+            sources, self.ledger, runs, directory, now, plan, settings, lambda _: self.over
         )
 
     def record(self, *leases: Lease) -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
+from datetime import timedelta
 
 import aiohttp
 import structlog
@@ -17,7 +18,7 @@ from temporalio.service import RPCError
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
-from activities.meter import MeterActivities
+from activities.meter import MeterActivities, MeterSettings
 from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
@@ -31,6 +32,7 @@ from bot.slack_client import SlackClient
 from lessor import contracts
 from lessor.accounting import Accounting
 from lessor.config import Config, ConfigError
+from lessor.domain.braking import BrakeTerms
 from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.quota import QuotaPlan, Then
 from lessor.domain.request import Place
@@ -47,7 +49,6 @@ from lessor.settings import Settings, SettingsError, read_settings
 from lessor.sources import telemetry_of
 from lessor.when.calendar import Calendar
 from lessor.wiring import Parts, connect_temporal, judge, open_parts, utc_now
-from workflows.metered import meter_settings, meter_watch
 from workflows.schedule import drop_schedule, keep_schedule, meter_schedule, people_schedule, sweep_schedule
 from workflows.worker import CONCURRENCY, QUEUES, Activities, build_workers
 
@@ -150,6 +151,9 @@ def _activities(
     def plan() -> QuotaPlan:
         return parts.config.quota_plan
 
+    def metering() -> timedelta | None:
+        return parts.config.telemetry.every if parts.config.telemetry.sources else None
+
     token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
     slack = SlackClient(token, base_url=settings.slack_api_url, session=session)
     directory = parts.overlay(slack_directory(parts.configured, slack, lambda: parts.config)).directory
@@ -167,7 +171,7 @@ def _activities(
         AssessmentActivities(parts.providers, judge(parts.live), directory, parts.ledger, utc_now, plan, calendar),
         ProvisioningActivities(parts.providers, parts.ledger, utc_now),
         MessageActivities(notifier, parts.ledger, utc_now),
-        SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now, lambda: meter_watch(parts.config)),
+        SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now, metering),
         PeopleActivities(directory, parts.ledger, TemporalRuns(client), utc_now, calendar),
         _meter(parts, client, directory),
     )
@@ -176,12 +180,17 @@ def _activities(
 
 def _meter(parts: Parts, client: Client, directory: Directory) -> MeterActivities:
     runs = TemporalRuns(client)
-    settings = parts.live.derived(meter_settings)
+    settings = parts.live.derived(_meter_settings)
 
     def plan() -> IdlePlan:
         return parts.config.idle_plan
 
     return MeterActivities(telemetry_of(parts.config), parts.ledger, runs, directory, utc_now, plan, settings)
+
+
+def _meter_settings(config: Config) -> MeterSettings:
+    brake = config.idle.brake
+    return MeterSettings(config.telemetry.every, config.telemetry.keep, BrakeTerms(brake.share, brake.least))
 
 
 if __name__ == "__main__":

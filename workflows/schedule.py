@@ -18,9 +18,10 @@ from temporalio.client import (
     ScheduleUpdate,
     ScheduleUpdateInput,
 )
+from temporalio.service import RPCError, RPCStatusCode
 
 from lessor import contracts
-from lessor.contracts import SweepInput
+from lessor.contracts import MeterInput, SweepInput
 from lessor.domain.request import Place
 
 
@@ -50,6 +51,18 @@ def people_schedule(every: timedelta) -> Schedule:
     return _every(every, action)
 
 
+def meter_schedule(every: timedelta, *, budgets: bool = False) -> Schedule:
+    """Reads what every GPU does; a tick that was missed is caught up while it is the latest one, and no other."""
+    action = ScheduleActionStartWorkflow(
+        contracts.METER_WORKFLOW,
+        MeterInput(every, budgets),
+        id=contracts.METER_SCHEDULE,
+        task_queue=contracts.TASK_QUEUE,
+        static_summary="read what every GPU does",
+    )
+    return _every(every, action)
+
+
 async def keep_schedule(client: Client, wanted: Schedule) -> None:
     """Make it, or bring the one that is there up to date; a pause that somebody ordered stays.
 
@@ -61,6 +74,15 @@ async def keep_schedule(client: Client, wanted: Schedule) -> None:
         await client.create_schedule(name, wanted)
     except ScheduleAlreadyRunningError:
         await client.get_schedule_handle(name).update(lambda found: _updated(found, wanted))
+
+
+async def drop_schedule(client: Client, name: str) -> None:
+    """Take it away, if it is there: nothing is left to look at."""
+    try:
+        await client.get_schedule_handle(name).delete()
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise
 
 
 def _every(every: timedelta, action: ScheduleActionStartWorkflow) -> Schedule:

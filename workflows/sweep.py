@@ -75,7 +75,7 @@ async def _attribute(place: Place) -> None:
 
 
 def _pages(outcome: SweepOutcome) -> Iterable[PageInput]:
-    """What administrators have to hear of (law 5): the brake, places that nobody watches, leases that nobody ends."""
+    """What administrators have to hear of (law 5): the brake, what nobody watches, leases that nobody ends."""
     for report in outcome.places:
         if report.brake:
             yield PageInput(Alarm.BRAKE, str(report.place), report.brake)
@@ -90,6 +90,8 @@ def _pages(outcome: SweepOutcome) -> Iterable[PageInput]:
         yield PageInput(Alarm.NO_WORKFLOW, ", ".join(resumed), "a new workflow takes down what they have left")
     if runs.stranded:
         yield PageInput(Alarm.NO_WORKFLOW, ", ".join(runs.stranded), f"nothing was done about them: {runs.problem}")
+    if runs.unmetered:
+        yield PageInput(Alarm.METER_SILENT, "meter", runs.unmetered)
 
 
 def _details(outcome: SweepOutcome) -> str:

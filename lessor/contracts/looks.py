@@ -54,6 +54,7 @@ class RunsReport:
     """How many open leases were looked at, which are taken down by a new workflow now, and what went wrong.
 
     `stranded` are open leases that have no workflow still; `brake` says why they were left alone, if that is why.
+    `unmetered` says why nobody watches what leases do, if nobody does.
     """
 
     leases: int = 0
@@ -61,6 +62,7 @@ class RunsReport:
     problem: str = ""
     stranded: tuple[str, ...] = ()
     brake: str = ""
+    unmetered: str = ""
 
 
 @dataclass(frozen=True)

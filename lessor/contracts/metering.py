@@ -43,9 +43,10 @@ class OverBudget:
 
 @dataclass(frozen=True)
 class MeterInput:
-    """One tick, as long as the schedule's interval."""
+    """One tick, as long as the schedule's interval; with `budgets` it is looked whether money is used up as well."""
 
     every: timedelta = timedelta(minutes=1)
+    budgets: bool = False
 
 
 @dataclass(frozen=True)

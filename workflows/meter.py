@@ -1,0 +1,84 @@
+"""`MeterWorkflow`: reads what every GPU does, once. A schedule starts it again and again.
+
+A tick is known by the time that the schedule meant, not by when it ran: started late, twice or again, it is the same.
+What lasts from one tick to the next (how long a source is silent, who has not heard it) is its result, as the sweep's.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from temporalio import workflow
+from temporalio.common import SearchAttributeKey
+from temporalio.exceptions import FailureError
+
+from workflows import calls, tick_calls
+from workflows.paging import page_all
+
+with workflow.unsafe.imports_passed_through():
+    from lessor import contracts
+    from lessor.contracts import MeterInput, MeterReport, MeterTick
+
+MEANT_FOR = SearchAttributeKey.for_datetime("TemporalScheduledStartTime")
+"""When the schedule meant this run to start; the server sets it."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+@workflow.defn(name=contracts.METER_WORKFLOW)
+class MeterWorkflow:
+    """One tick. A source that says nothing, and a lease that cannot be told, spoil nothing else (law 11)."""
+
+    @workflow.run
+    async def run(self, start: MeterInput) -> MeterReport:
+        before = workflow.get_last_completion_result(MeterReport) if workflow.has_last_completion_result() else None
+        wanted = MeterTick(floored(_meant_for(), start.every), start.every, _silent(before))
+        try:
+            report = await tick_calls.tick(wanted)
+        except FailureError as error:
+            report = MeterReport(wanted.at, False, before.sources if before else (), problem=calls.reason(error))
+        if report.problem:
+            workflow.logger.warning("tick of %s: %s", wanted.at, report.problem)
+        workflow.set_current_details(_details(report))
+        await _besides(start, report, before)
+        waiting = before.unheard if before else ()
+        return replace(report, unheard=await page_all((*waiting, *report.pages)), pages=())
+
+
+def floored(at: datetime, every: timedelta) -> datetime:
+    """The end of the latest tick that is over by then, counted in elapsed time (case B20)."""
+    return at - (at - EPOCH) % every
+
+
+def _meant_for() -> datetime:
+    return workflow.info().typed_search_attributes.get(MEANT_FOR) or workflow.info().start_time
+
+
+def _silent(before: MeterReport | None) -> tuple[tuple[str, int], ...]:
+    return tuple((source.name, source.silent) for source in before.sources) if before else ()
+
+
+async def _besides(start: MeterInput, report: MeterReport, before: MeterReport | None) -> None:
+    """What a tick may do without; the next one does it."""
+    try:
+        if start.budgets:
+            await tick_calls.check_budgets(report.at)
+        if before is None or floored(before.at, HOUR) != floored(report.at, HOUR):
+            await tick_calls.tidy(report.at)
+    except FailureError as error:
+        workflow.logger.warning("beside the tick of %s: %s", report.at, calls.reason(error))
+
+
+def _details(report: MeterReport) -> str:
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(report.verdicts.items())) or "none"
+    lines = [
+        f"- {report.at:%Y-%m-%d %H:%M:%S} UTC: {report.leases} leases ({verdicts}), {len(report.told)} told",
+        *(
+            f"- **{source.name}**: {source.series} GPUs and machines"
+            if source.ok
+            else f"- **{source.name}**: silent for {source.silent} ticks: {source.problem}"
+            for source in report.sources
+        ),
+        *(f"- {words}" for words in (report.brake, report.problem) if words),
+    ]
+    return "\n".join(lines)
