@@ -6,15 +6,17 @@ import base64
 import http.client
 import json
 import ssl
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.message import Message
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from lessor.refusals import TelemetryError
@@ -22,6 +24,7 @@ from lessor.refusals import TelemetryError
 CHUNK = 1 << 20
 LARGEST = 1 << 30
 SHOWN = 200
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,12 @@ class Credentials:
             pair = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
             return {"Authorization": f"Basic {pair}"}
         return {}
+
+    def hide(self, text: str) -> str:
+        """The text without the secrets, should a server have repeated them."""
+        for secret in filter(None, (self.token, self.password)):
+            text = text.replace(secret, "(secret)")
+        return text
 
 
 @dataclass(frozen=True)
@@ -61,43 +70,44 @@ class Asker:
         self._ca_file = ca_file
         self._credentials = credentials
         self._headers = {"Accept": "application/json", **headers}
+        self._opener: urllib.request.OpenerDirector | None = None
 
     def ask(self, url: str, form: Mapping[str, str], seconds: float) -> Answer:
         """The JSON document that the server answers within `seconds`."""
-        until = time.monotonic() + seconds
-        headers = {**self._headers, **self._credentials().headers()}
+        credentials = self._credentials()
+        headers = {**self._headers, **credentials.headers()}
         request = urllib.request.Request(url, urlencode(form).encode(), headers, method="POST")  # noqa: S310
         try:
-            with self._opener().open(request, timeout=seconds) as answer:
-                body = _read(answer, until)
-                return Answer(_document(body, answer.headers), _date(answer.headers))
+            return self._answer(request, seconds)
+        except _UnusableError as error:
+            raise TelemetryError(f"telemetry source '{self._name}' {credentials.hide(str(error))}") from None
+
+    def _answer(self, request: urllib.request.Request, seconds: float) -> Answer:
+        try:
+            body, headers = _bounded(lambda: _fetch(self._opened(request.type), request, seconds), seconds)
         except urllib.error.HTTPError as error:
             with error:
-                raise self._failed(_refused(error)) from None
+                raise _UnusableError(_refused(error)) from None
         except TimeoutError:
-            raise self._failed(_late(seconds)) from None
-        except _UnusableError as error:
-            raise self._failed(str(error)) from None
+            raise _UnusableError(_late(seconds)) from None
         except ValueError:
             # What http.client says of a header that cannot be sent would repeat the secret in it.
-            raise self._failed("cannot be asked: its url, a header or a secret has a character too many") from None
+            raise _UnusableError("cannot be asked: its url, a header or a secret has a character too many") from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             if isinstance(reason, TimeoutError):
-                raise self._failed(_late(seconds)) from None
-            raise self._failed(f"cannot be reached ({_plain(reason)}); check its address and that it runs") from None
+                raise _UnusableError(_late(seconds)) from None
+            raise _UnusableError(f"cannot be reached ({_plain(reason)}); check its address and that it runs") from None
+        return Answer(_document(body, headers), _date(headers))
 
-    def _opener(self) -> urllib.request.OpenerDirector:
-        handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
-        if self._ca_file:
-            try:
-                handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=self._ca_file)))
-            except OSError as error:
-                raise self._failed(f"has a CA file that cannot be read ({_plain(error)}); check the file") from None
-        return urllib.request.build_opener(*handlers)
-
-    def _failed(self, what: str) -> TelemetryError:
-        return TelemetryError(f"telemetry source '{self._name}' {what}")
+    def _opened(self, scheme: str) -> urllib.request.OpenerDirector:
+        """Made once: reading the certificates that are trusted takes longer than many a query."""
+        if self._opener is None:
+            handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
+            if scheme == "https":
+                handlers.append(urllib.request.HTTPSHandler(context=_trusted(self._ca_file)))
+            self._opener = urllib.request.build_opener(*handlers)
+        return self._opener
 
 
 class _UnusableError(Exception):
@@ -111,20 +121,45 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _read(answer: http.client.HTTPResponse, until: float) -> bytes:
-    """All of it: a server that sends a little now and then would outlast the limit of each single read."""
+def _bounded(call: Callable[[], T], seconds: float) -> T:
+    """The result of `call`. Raises `TimeoutError` when time is up, whatever it waits for: a name, headers or a body."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except Exception as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="telemetry").start()
+    return future.result(seconds)
+
+
+def _fetch(
+    opener: urllib.request.OpenerDirector, request: urllib.request.Request, seconds: float
+) -> tuple[bytes, Message]:
+    """The whole body and the headers; ends soon after its time even when nobody waits for it any more."""
+    until = time.monotonic() + seconds
     parts: list[bytes] = []
     size = 0
-    while part := answer.read1(CHUNK):
-        parts.append(part)
-        size += len(part)
-        if time.monotonic() > until:
-            raise TimeoutError
-        if size > LARGEST:
-            raise _UnusableError("answered with more than 1 GiB; narrow what it is asked by `match`")
-    if answer.length:
-        raise _UnusableError("stopped in the middle of its answer; see its log, and whatever stands between")
-    return b"".join(parts)
+    with opener.open(request, timeout=seconds) as answer:
+        while part := answer.read1(CHUNK):
+            parts.append(part)
+            if time.monotonic() > until:
+                raise TimeoutError
+            size += len(part)
+            if size > LARGEST:
+                raise _UnusableError("answered with more than 1 GiB; narrow what it is asked by `match`")
+        if answer.length:
+            raise _UnusableError("stopped in the middle of its answer; see its log, and whatever stands between")
+        return b"".join(parts), answer.headers
+
+
+def _trusted(ca_file: str) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file or None)
+    except OSError as error:
+        raise _UnusableError(f"has a CA file that cannot be read ({_plain(error)}); check the file") from None
 
 
 def _document(body: bytes, headers: Message) -> dict[str, Any]:
