@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from lessor.cli.idling_app import idling_app
+from lessor.cli.meter_app import meter_app
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Reason, Yes
 from lessor.cli.people import people_app
 from lessor.cli.policy_app import policy_app
@@ -32,6 +34,8 @@ app.add_typer(policy_app, name="policy")
 app.add_typer(people_app)
 app.add_typer(requests_app)
 app.add_typer(time_app)
+app.add_typer(meter_app)
+app.add_typer(idling_app)
 
 
 @app.command()
