@@ -12,15 +12,15 @@ from bot.blocks.text import quoted
 from lessor.domain import rungs
 from lessor.domain.costing import idle_cost, storage_cost
 from lessor.domain.idle import Evidence, IdleTerms, Verdict
+from lessor.domain.idle_plan import BUILT_IN
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.request import spell, to_the_minute
 
 REASON_MOST = 1_200
-DEFAULT = "default"
 _KILO = 1_000.0
-_SOMETIMES = ("power", "fraction", "spare", "held_stop", "working_hours_only")
-"""Terms that are named only where they hold."""
+_SOMETIMES = ("power", "fraction", "spare", "working_hours_only")
+"""Terms that are named only where they are something."""
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,12 @@ def signals(evidence: Evidence, terms: IdleTerms) -> tuple[Signal, ...]:
 
 def levels(terms: IdleTerms, *, held: bool = False) -> tuple[Level, ...]:
     """The thresholds by the level that set them, the default ones first (cases E22 and E25)."""
-    found: dict[str, list[tuple[str, str]]] = {DEFAULT: []}
+    found: dict[str, list[tuple[str, str]]] = {BUILT_IN: []}
     for name, written in _SPELLED.items():
-        value = getattr(terms, name)
-        if name in _SOMETIMES and not value and name not in terms.origins:
-            continue
-        if name == "held_stop" and not held and name not in terms.origins:
-            continue
-        found.setdefault(terms.origins.get(name, DEFAULT), []).append((name, written(value)))
+        value, origin = getattr(terms, name), terms.origins.get(name, BUILT_IN)
+        absent = not held if name == "held_stop" else name in _SOMETIMES and not value
+        if not (absent and origin == BUILT_IN):
+            found.setdefault(origin, []).append((name, written(value)))
     return tuple(Level(origin, tuple(said)) for origin, said in found.items() if said)
 
 
