@@ -26,6 +26,7 @@ from lessor.domain.quota import Headroom
 from lessor.domain.quote import Quote
 from lessor.domain.request import Market, Need, Place, Request, validate
 from lessor.engine import Engine, TakenError, UnreachableError
+from lessor.gauging import Gauging
 from lessor.offering import Choices, ModelChoice, Offering, PlaceChoice, Submitted
 from lessor.ports import (
     Directory,
@@ -70,6 +71,7 @@ class Gateway:
         self._clock = clock
         self._accounting = Accounting(ledger, offering.plan)
         self._attendance = Attendance(directory, ledger, clock)
+        self.meter = Gauging(engine, ledger, self._known, clock, offering.metering)
 
     async def choices(self, person_id: str) -> Choices:
         """Teams, places, models and limits of a person. Raises `Refused` ("unknown-person")."""

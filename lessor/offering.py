@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from lessor.accounting import Plan
 from lessor.domain.case import Judge
@@ -66,7 +67,8 @@ class Submitted:
 class Offering:
     """What the organisation offers, from its configuration; `limits` are a person's, `plan` everybody's ceilings.
 
-    Without `judge` nobody is told beforehand what the policy would say.
+    Without `judge` nobody is told beforehand what the policy would say. `metering` is how often the meter ticks, `None`
+    where nothing is metered.
     """
 
     places: tuple[PlaceChoice, ...]
@@ -74,3 +76,4 @@ class Offering:
     limits: Callable[[Person], Limits]
     plan: Plan = QuotaPlan
     judge: Judge | None = None
+    metering: Callable[[], timedelta | None] = lambda: None

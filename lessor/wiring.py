@@ -101,6 +101,7 @@ def build_gateway(parts: Parts, client: Client, judging: Judge | None = None) ->
         lambda person: live.config.limits(person=person),
         lambda: live.config.quota_plan,
         judging,
+        lambda: live.config.metering,
     )
     engine = TemporalEngine(client, live.derived(Config.terms))
     return Gateway(engine, parts.ledger, parts.directory, parts.providers, offering, utc_now)

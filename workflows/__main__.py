@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from datetime import timedelta
 
 import aiohttp
 import structlog
@@ -137,9 +136,9 @@ async def _keep_schedules(client: Client, config: Config) -> None:
     places = [Place(place.provider, place.name) for place in config.places]
     await keep_schedule(client, sweep_schedule(places, config.lease.sweep_every))
     await keep_schedule(client, people_schedule(config.lease.people_sweep_every))
-    if config.telemetry.sources:
+    if config.metering:
         budgets = any(ceiling.then is Then.END for ceiling in config.quota_plan.ceilings)
-        await keep_schedule(client, meter_schedule(config.telemetry.every, budgets=budgets))
+        await keep_schedule(client, meter_schedule(config.metering, budgets=budgets))
     else:
         await drop_schedule(client, contracts.METER_SCHEDULE)
 
@@ -150,9 +149,6 @@ def _activities(
 
     def plan() -> QuotaPlan:
         return parts.config.quota_plan
-
-    def metering() -> timedelta | None:
-        return parts.config.telemetry.every if parts.config.telemetry.sources else None
 
     token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
     slack = SlackClient(token, base_url=settings.slack_api_url, session=session)
@@ -171,7 +167,7 @@ def _activities(
         AssessmentActivities(parts.providers, judge(parts.live), directory, parts.ledger, utc_now, plan, calendar),
         ProvisioningActivities(parts.providers, parts.ledger, utc_now),
         MessageActivities(notifier, parts.ledger, utc_now),
-        SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now, metering),
+        SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now, lambda: parts.config.metering),
         PeopleActivities(directory, parts.ledger, TemporalRuns(client), utc_now, calendar),
         _meter(parts, client, directory),
     )

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from datetime import timedelta
 from functools import cached_property
 
 from pydantic import Field, PrivateAttr
@@ -168,6 +169,11 @@ class Config(Section):
     def quota_plan(self) -> QuotaPlan:
         """What teams, projects and people may hold at once and use in a month."""
         return quota_plan(self)
+
+    @property
+    def metering(self) -> timedelta | None:
+        """How often the meter ticks; `None` where no source is configured, so that nothing is metered."""
+        return self.telemetry.every if self.telemetry.sources else None
 
     @cached_property
     def idle_plan(self) -> IdlePlan:
