@@ -32,6 +32,9 @@ class FakeCloud:
     hourly: Money | None = field(default_factory=lambda: Money(Decimal("2.50")))
     zones: tuple[str, ...] = ("us-east-1a", "us-east-1b")
     stoppable: bool = True
+    volatile: bool = False
+    disk_gib: int = 0
+    disk_monthly: Money | None = None
     fail: dict[str, list[Exception]] = field(default_factory=lambda: defaultdict(list))
     lose: dict[str, list[Exception]] = field(default_factory=lambda: defaultdict(list))
     before: dict[str, Callable[[], None]] = field(default_factory=dict)
@@ -81,7 +84,8 @@ class FakeCloud:
         self._enter("await_usable")
         heartbeat("waiting")
         found = tuple(self.machines[r.id] for r in resources)
-        return Provisioned(found, f"connect {found[0].id}", self.clock(), self.hourly, self.stoppable)
+        disks = (self.volatile, self.disk_gib, self.disk_monthly)
+        return Provisioned(found, f"connect {found[0].id}", self.clock(), self.hourly, self.stoppable, *disks)
 
     def look(self, lease_id: str, place: Place, known: Sequence[Resource] = ()) -> Sighting:
         self._enter("look")

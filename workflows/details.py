@@ -7,6 +7,7 @@ from datetime import datetime
 
 from lessor.domain import changes, suspension
 from lessor.domain.approval import Step, Vote
+from lessor.domain.costing import storage_cost
 from lessor.domain.lease import Lease, Span
 from lessor.domain.request import spell
 
@@ -148,6 +149,7 @@ def _ended(lease: Lease, now: datetime) -> list[tuple[str, str]]:
     spans: tuple[Span, ...] = lease.spans
     return [
         ("cost so far", f"{cost or 'unknown'} for {spell(lease.hours(now))}" if spans else ""),
+        ("of that for disks", str(storage_cost(lease, now) or "unknown") if lease.storage else ""),
         ("ended by", _text(lease.ending_reason, 200)),
         ("stopped", f"{_time(lease.stopped_at)}, deleted after {spell(lease.terms.grace)}" if lease.stopped_at else ""),
         ("left over", ", ".join(f"`{r}`" for r in lease.left[:20])),

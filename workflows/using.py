@@ -3,7 +3,7 @@
 from temporalio import workflow
 from temporalio.exceptions import FailureError
 
-from workflows import calls
+from workflows import calls, spending
 from workflows.watching import Watching
 
 with workflow.unsafe.imports_passed_through():
@@ -50,6 +50,8 @@ class Using(Watching):
             await self._stop_outside_hours()
         elif due.due is Due.RESUME:
             await self._start_again()
+        elif due.due is Due.CAP:
+            await spending.mind_cap(self._book, self._courier)
         elif due.due in IDLE:
             await self._watch(due)
 

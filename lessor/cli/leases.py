@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lessor.cli.output import Column
-from lessor.domain import suspension
+from lessor.domain import capping, suspension
 from lessor.domain.approval import waiting
 from lessor.domain.authority import may_enter
 from lessor.domain.changes import describe
+from lessor.domain.costing import compute_cost, storage_cost
 from lessor.domain.lease import Lease, State
+from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.request import spell
 from lessor.when import local
@@ -55,7 +57,11 @@ def facts(lease: Lease, now: datetime, viewer: Person) -> dict[str, Any]:
         "extensions": lease.extensions,
         "hourly": str(quote.offer.hourly.amount) if quote and quote.offer.hourly else None,
         "cost": str(cost.amount) if cost else None,
+        "compute_cost": _amount(compute_cost(lease, now)),
+        "storage_cost": _amount(storage_cost(lease, now)),
         "currency": cost.currency if cost else None,
+        "cap": _amount(request.cap),
+        "volatile": lease.volatile,
         "decision": lease.decision.outcome.value if lease.decision else None,
         "rules": [f"{one.rule}: {one.text}" for one in lease.decision.reasons] if lease.decision else [],
         "step": steps[0].name if steps else None,
@@ -112,7 +118,7 @@ def row(lease: Lease, now: datetime, zone: str) -> tuple[str, ...]:
 def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Person) -> list[tuple[str, str]]:
     """Everything about one lease that the viewer may see, in the order in which people ask for it."""
     zone, again = viewer.tz, _next_try(lease)
-    request, quote, cost = lease.request, lease.quote, lease.cost(now)
+    request, quote = lease.request, lease.quote
     hourly = quote.offer.hourly if quote else None
     groups = (ref for step in waiting(lease.steps) for ref in step.approvers if ref.startswith("slack-group:"))
     deciders = ", ".join((*(person.name or person.id for person in eligible), *dict.fromkeys(groups)))
@@ -134,7 +140,8 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Later end", _wished(lease, zone)),
         ("Hours", _hours(lease, now, zone)),
         ("Price", f"{hourly} an hour ({quote.price_list})" if quote and hourly else "unknown"),
-        ("Cost so far", str(cost) if cost else "unknown"),
+        ("Cost so far", _cost(lease, now)),
+        ("At most", capping.spelled(lease, now)),
         ("Policy", rules),
         ("Can decide", deciders),
         *_talked(lease, zone),
@@ -147,6 +154,20 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Still there", ", ".join(lease.left)),
         ("Proof", lease.proof),
     ]
+
+
+def _cost(lease: Lease, now: datetime) -> str:
+    """The sum, with what machines and disks have of it where both cost something."""
+    cost = lease.cost(now)
+    total = str(cost) if cost else "unknown"
+    if not lease.storage:
+        return total
+    compute, disks = (str(one) if one else "unknown" for one in (compute_cost(lease, now), storage_cost(lease, now)))
+    return f"{total} (machines {compute}, disks {disks})"
+
+
+def _amount(money: Money | None) -> str | None:
+    return str(money.amount) if money else None
 
 
 def _talked(lease: Lease, zone: str) -> list[tuple[str, str]]:

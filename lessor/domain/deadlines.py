@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from lessor.domain import asking, rungs, suspension
+from lessor.domain import asking, capping, rungs, suspension
 from lessor.domain.approval import waiting
 from lessor.domain.asking import Call, next_call
 from lessor.domain.ladder import Rung
@@ -40,6 +40,7 @@ class Due(StrEnum):
     IDLE_FINAL = "idle-final"
     IDLE_STOP = "idle-stop"
     IDLE_LOOK = "idle-look"
+    CAP = "cap"
     DELETE = "delete"
     VERIFY = "verify"
     OFFER = "offer"
@@ -73,6 +74,7 @@ class Deadline:
             Due.IDLE_FINAL: "looks whether it is still idle, and warns a last time",
             Due.IDLE_STOP: "looks whether it is still idle, and stops it",
             Due.IDLE_LOOK: "looks again whether it is idle",
+            Due.CAP: "tells how much of its cap is used, or stops it at its cap",
             Due.DELETE: "deletes after grace",
             Due.VERIFY: "looks again that nothing is left",
             Due.OFFER: "ends the offer to take it over",
@@ -124,9 +126,10 @@ def ends_no_earlier_than(lease: Lease) -> datetime | None:
 
 
 def _in_use(lease: Lease, now: datetime) -> Deadline | None:
-    """The first of what its end, a wish for a later one, its being idle and its working hours bring."""
+    """The first of what its end, a wish for a later one, its being idle, its cap and its working hours bring."""
     end = _end(lease, now)
-    found = [_wish(lease), end, _idle(lease, now), *_rest(lease, now, ends_no_earlier_than(lease) or lease.runs_until)]
+    rest = _rest(lease, now, ends_no_earlier_than(lease) or lease.runs_until)
+    found = [_wish(lease), end, _idle(lease, now), _cap(lease, now), *rest]
     return min((one for one in found if one), key=lambda one: one.at, default=None)
 
 
@@ -166,6 +169,12 @@ def _idle(lease: Lease, now: datetime) -> Deadline | None:
         return Deadline(Due.IDLE_LOOK, lease.disputed.until)
     step = rungs.next_step(lease, now)
     return Deadline(_IDLE[step.rung], step.at) if step else None
+
+
+def _cap(lease: Lease, now: datetime) -> Deadline | None:
+    """When people hear how much of its cap is used, or it is stopped for it."""
+    step = capping.next_step(lease, now)
+    return Deadline(Due.CAP, step.at) if step else None
 
 
 def _rest(lease: Lease, now: datetime, ends_at: datetime | None) -> list[Deadline]:

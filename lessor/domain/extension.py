@@ -7,12 +7,13 @@ never beyond the longest total. Every end that moves brings its warnings anew.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from lessor.domain import approval, asking
 from lessor.domain.approval import Step
 from lessor.domain.asking import Told
 from lessor.domain.authority import asked_for_longer, covers, require_allowed, why_asked
+from lessor.domain.capping import MONEY_GONE
 from lessor.domain.deadlines import wish_lapses
 from lessor.domain.errors import Refused, instant
 from lessor.domain.lease import IN_USE, Change, Event, Lease, changed, minute, require_state
@@ -22,9 +23,6 @@ from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Reason, StepSpec
 from lessor.domain.request import spell
 from lessor.domain.stepup import require_typed
-
-MONEY_GONE = timedelta(hours=2)
-"""What is left to a lease whose money is used up: time to save what is on it, and for all its warnings."""
 
 
 def extend(lease: Lease, until: datetime, by: str, reason: str, now: datetime) -> Change:

@@ -72,7 +72,8 @@ class Lease:
     `idle` is there while it is seen doing nothing, `disputed` while such a verdict is not believed; `snoozes` counts
     how often it was snoozed since it was last busy. `pause` is there while it is stopped until somebody starts it.
     `volatile` says that a stop loses what is on its local disks, `consent` that its owner accepts that. `storage` is
-    what its disks are billed for, running or not. `cap_told` are percentages of its own cap that people were told of.
+    what its disks are billed for, running or not. `cap_told` are percentages of its own cap that people were told of;
+    it is stopped for it no earlier than `cap_stop_at`.
     """
 
     id: str
@@ -136,6 +137,7 @@ class Lease:
     consent: Consent | None = None
     storage: tuple[Storage, ...] = ()
     cap_told: tuple[int, ...] = ()
+    cap_stop_at: datetime | None = None
     revision: int = 0
 
     @property

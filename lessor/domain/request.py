@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from lessor.domain.caps import unusable
 from lessor.domain.errors import FieldError, Invalid, instant
 from lessor.domain.money import Money
 from lessor.domain.readable import quoted, unreadable
@@ -124,7 +125,7 @@ class Limits:
     """What may be asked for, from `lessor.yaml`: `teams` are the requester's, `places` what is configured.
 
     `max_ahead` is how far away a start may be, `schedules` are the names of working hours, `data` the
-    classes of data, one of which has to be given if there are any.
+    classes of data, one of which has to be given if there are any. `currency` is that of amounts without one.
     """
 
     teams: tuple[str, ...]
@@ -136,6 +137,7 @@ class Limits:
     max_ahead: timedelta = timedelta(days=90)
     schedules: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
+    currency: str = "USD"
 
 
 def validate(request: Request, limits: Limits, now: datetime) -> None:
@@ -151,6 +153,7 @@ def validate(request: Request, limits: Limits, now: datetime) -> None:
         _end(request, limits, now),
         _schedule(request, limits),
         unclassified(request.data, limits.data),
+        unusable(request.cap),
         _cost_center(request),
         _tags(request),
     )

@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lessor.contracts import Notice
+from lessor.domain.costing import compute_cost, storage_cost
 from lessor.domain.lease import Lease
+from lessor.domain.money import Money
 
 CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 TYPE = "dev.lessor.lease."
@@ -57,6 +59,8 @@ def _data(lease: Lease, notice: Notice, before: timedelta, now: datetime) -> dic
         "instance_type": offer.instance_type if offer else None,
         "hourly": str(offer.hourly.amount) if offer and offer.hourly else None,
         "cost": str(cost.amount) if cost else None,
+        "compute_cost": _amount(compute_cost(lease, now)),
+        "storage_cost": _amount(storage_cost(lease, now)),
         "currency": cost.currency if cost else None,
         "decided_by": lease.decided_by or None,
         "ready_at": _instant(lease.ready_at),
@@ -66,6 +70,10 @@ def _data(lease: Lease, notice: Notice, before: timedelta, now: datetime) -> dic
         "problem": lease.problem or None,
         "left": list(lease.left),
     }
+
+
+def _amount(money: Money | None) -> str | None:
+    return str(money.amount) if money else None
 
 
 def _instant(at: datetime | None) -> str | None:

@@ -104,6 +104,8 @@ async def test_the_event_is_exactly_this(announce: Announce, receiver: Receiver)
             "instance_type": "p4de.24xlarge",
             "hourly": "98.32",
             "cost": "742.32",
+            "compute_cost": "742.32",
+            "storage_cost": "0.00",
             "currency": "USD",
             "decided_by": "U0MANAGER",
             "ready_at": "2026-11-27T09:15:00Z",
