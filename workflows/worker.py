@@ -9,12 +9,11 @@ from datetime import timedelta
 from typing import Any
 
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.worker import Interceptor, Worker
 from temporalio.worker.workflow_sandbox import SandboxRestrictions
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
-from activities.meter import MeterActivities
 from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
@@ -22,7 +21,7 @@ from activities.sizes import SizeLimit
 from activities.sweep import SweepActivities
 from lessor import contracts
 from workflows.lease import LeaseWorkflow
-from workflows.meter import MeterWorkflow
+from workflows.near import Near
 from workflows.people import PeopleSweepWorkflow
 from workflows.runner import ContextFreeRunner
 from workflows.sweep import SweepWorkflow
@@ -55,9 +54,7 @@ PASSED_THROUGH = (
         "workflows.extending",
         "workflows.idling",
         "workflows.meter_calls",
-        "workflows.spending",
         "workflows.watching",
-        "workflows.tick_calls",
     ),
 )
 """Modules that the sandbox shares between workflows instead of loading them for each; ours hold no state.
@@ -66,7 +63,7 @@ A lease's own modules are among them, since each cached lease would hold some 10
 workflow itself is not.
 """
 
-WORKFLOWS = (LeaseWorkflow, SweepWorkflow, PeopleSweepWorkflow, MeterWorkflow)
+WORKFLOWS = (LeaseWorkflow, SweepWorkflow, PeopleSweepWorkflow)
 """All of ours; replays of stored histories use the same, in the same sandbox."""
 
 
@@ -80,7 +77,6 @@ class Activities:
     messages: MessageActivities
     sweep: SweepActivities
     people: PeopleActivities
-    meter: MeterActivities | None = None
 
 
 def build_workers(
@@ -96,7 +92,11 @@ def build_workers(
     unknown = [name for name in names if name not in QUEUES]
     if unknown:
         raise ValueError(f"unknown queue {unknown[0]!r}; known are {', '.join(QUEUES)}")
-    return [_worker(client, name, activities, threads, max_cached_workflows) for name in names]
+    found = {name: _activities_of(name, activities) for name in names}
+    near = "lessor" in names and "slack" in names
+    if near:
+        found["lessor"] = [*found["lessor"], *found["slack"]]
+    return [_worker(client, name, found[name], threads, max_cached_workflows, near=near) for name in names]
 
 
 def workflow_runner() -> ContextFreeRunner:
@@ -105,15 +105,24 @@ def workflow_runner() -> ContextFreeRunner:
 
 
 def _worker(
-    client: Client, name: str, activities: Activities, threads: ThreadPoolExecutor, max_cached_workflows: int
+    client: Client,
+    name: str,
+    activities: Sequence[Callable[..., Any]],
+    threads: ThreadPoolExecutor,
+    max_cached_workflows: int,
+    *,
+    near: bool,
 ) -> Worker:
+    interceptors: list[Interceptor] = [SizeLimit()]
+    if name == "lessor" and near:
+        interceptors.append(Near(CONCURRENCY // 2))
     return Worker(
         client,
         task_queue=QUEUES[name],
         workflows=WORKFLOWS if name == "lessor" else [],
-        activities=_activities_of(name, activities),
+        activities=activities,
         activity_executor=threads,
-        interceptors=[SizeLimit()],
+        interceptors=interceptors,
         workflow_runner=workflow_runner(),
         max_cached_workflows=max_cached_workflows if name == "lessor" else 0,
         max_concurrent_activities=CONCURRENCY,
@@ -137,7 +146,6 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
             sweep.resume_lost,
             found.people.payer,
             found.people.sweep_people,
-            *_metering(found.meter),
         ],
         "aws": [
             found.assessment.assess,
@@ -154,9 +162,3 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
         "slack": [message.notify, message.page],
     }
     return by_queue[name]
-
-
-def _metering(meter: MeterActivities | None) -> Sequence[Callable[..., Any]]:
-    if meter is None:
-        return ()
-    return (meter.tick, meter.look_again, meter.clear_to_stop, meter.check_budgets, meter.tidy)
