@@ -5,6 +5,7 @@ The rest of what they say is drained: core writes its warnings there, and a pipe
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import threading
@@ -12,10 +13,14 @@ from pathlib import Path
 
 
 def start(command: list[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start it with its errors in `log`; its output is for `first_line`."""
+    """Start it with its errors in `log`; its output is for `first_line`.
+
+    It may keep its compiled modules, as an installation does: else the sandbox compiles them for each workflow.
+    """
     log.parent.mkdir(exist_ok=True)
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with log.open("ab") as errors:
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=kept)
 
 
 def first_line(process: subprocess.Popen[bytes], log: Path) -> str:
