@@ -28,6 +28,7 @@ up: .venv/.for-use ## Start everything on this machine and stay: Slack, Temporal
 
 test: check ## Lint, types, import contracts and all tests, the browser's included
 	@sh scripts/get-browser.sh
+	@sh scripts/get-prometheus.sh
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 check: lint types imports
@@ -43,10 +44,12 @@ imports: .venv/.for-tests ## Which package may import which
 	$(BIN)/lint-imports
 
 unit: .venv/.for-tests ## All tests that need no browser
+	@sh scripts/get-prometheus.sh
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile -m "not browser" $(PYTEST_ARGS)
 
 e2e: .venv/.for-tests ## The whole story in a browser
 	@sh scripts/get-browser.sh
+	@sh scripts/get-prometheus.sh
 	$(BIN)/pytest tests/e2e $(PYTEST_ARGS)
 
 screenshots: e2e ## Take the pictures of the README anew
