@@ -18,12 +18,14 @@ from temporalio.testing import WorkflowEnvironment
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
+from activities.meter import MeterActivities
 from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
 from lessor import contracts
 from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, PeopleReport, SweepInput, SweepOutcome, Verb
+from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
@@ -38,6 +40,7 @@ from lessor.when.calendar import Calendar, Schedule
 from lessor.when.hours import Week
 from tests.builders import a_quota
 from tests.fakes import FakeCloud, FakeDirectory, FakeNotifier
+from tests.metering import FakeTelemetry
 from workflows.worker import CONCURRENCY, Activities, build_workers
 
 REQUESTER = Person("U0REQUESTER", ids=("W0REQUESTER",), email="requester@example.com", teams=("research",))
@@ -78,6 +81,8 @@ class World:
     late: timedelta = timedelta()
     schedules: dict[str, Schedule] = field(default_factory=dict)
     waking: Week | None = None
+    telemetry: FakeTelemetry = field(default_factory=FakeTelemetry)
+    idle_plan: IdlePlan = field(default_factory=IdlePlan)
 
     @asynccontextmanager
     async def working(self, **settings: Any) -> AsyncIterator[None]:
@@ -235,6 +240,14 @@ class World:
             MessageActivities(self.notifier, self.ledger, activity_time),
             SweepActivities({"aws": self.cloud}, self.ledger, TemporalRuns(self.env.client), self._now),
             PeopleActivities(directory, self.ledger, TemporalRuns(self.env.client), activity_time),
+            MeterActivities(
+                {self.telemetry.name: self.telemetry},
+                self.ledger,
+                TemporalRuns(self.env.client),
+                directory,
+                self._now,
+                lambda: self.idle_plan,
+            ),
         )
 
 

@@ -14,6 +14,7 @@ from temporalio.worker.workflow_sandbox import SandboxRestrictions
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
+from activities.meter import MeterActivities
 from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
@@ -21,6 +22,7 @@ from activities.sizes import SizeLimit
 from activities.sweep import SweepActivities
 from lessor import contracts
 from workflows.lease import LeaseWorkflow
+from workflows.meter import MeterWorkflow
 from workflows.near import Near
 from workflows.people import PeopleSweepWorkflow
 from workflows.runner import ContextFreeRunner
@@ -54,7 +56,9 @@ PASSED_THROUGH = (
         "workflows.extending",
         "workflows.idling",
         "workflows.meter_calls",
+        "workflows.spending",
         "workflows.watching",
+        "workflows.tick_calls",
     ),
 )
 """Modules that the sandbox shares between workflows instead of loading them for each; ours hold no state.
@@ -63,7 +67,7 @@ A lease's own modules are among them, since each cached lease would hold some 10
 workflow itself is not.
 """
 
-WORKFLOWS = (LeaseWorkflow, SweepWorkflow, PeopleSweepWorkflow)
+WORKFLOWS = (LeaseWorkflow, SweepWorkflow, PeopleSweepWorkflow, MeterWorkflow)
 """All of ours; replays of stored histories use the same, in the same sandbox."""
 
 
@@ -77,6 +81,7 @@ class Activities:
     messages: MessageActivities
     sweep: SweepActivities
     people: PeopleActivities
+    meter: MeterActivities | None = None
 
 
 def build_workers(
@@ -146,6 +151,7 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
             sweep.resume_lost,
             found.people.payer,
             found.people.sweep_people,
+            *_metering(found.meter),
         ],
         "aws": [
             found.assessment.assess,
@@ -162,3 +168,9 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
         "slack": [message.notify, message.page],
     }
     return by_queue[name]
+
+
+def _metering(meter: MeterActivities | None) -> Sequence[Callable[..., Any]]:
+    if meter is None:
+        return ()
+    return (meter.tick, meter.look_again, meter.clear_to_stop, meter.check_budgets, meter.tidy)
