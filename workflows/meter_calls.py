@@ -5,6 +5,7 @@ from datetime import timedelta
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
+    from activities.meter import MeterActivities
     from lessor import retries
     from lessor.contracts import Clearance, LeaseRef, Metered
     from lessor.domain.lease import Lease
@@ -15,27 +16,23 @@ LOOK_LIMIT = timedelta(minutes=5)
 
 async def look_again(lease: Lease) -> Metered:
     """What the lease does now, by its telemetry alone. Raises `FailureError` when that cannot be read."""
-    told: Metered = await workflow.execute_activity(
-        "look_again",
+    return await workflow.execute_activity_method(
+        MeterActivities.look_again,
         LeaseRef(lease.id, lease.revision),
-        result_type=Metered,
         start_to_close_timeout=timedelta(seconds=60),
         schedule_to_close_timeout=LOOK_LIMIT,
         retry_policy=retries.RETRY_PROVIDER,
         summary="look whether it is still idle",
     )
-    return told
 
 
 async def clear_to_stop(lease: Lease) -> Clearance:
     """Whether an idle lease may be stopped now, with what was found. Raises `FailureError` when nothing answers."""
-    found: Clearance = await workflow.execute_activity(
-        "clear_to_stop",
+    return await workflow.execute_activity_method(
+        MeterActivities.clear_to_stop,
         LeaseRef(lease.id, lease.revision),
-        result_type=Clearance,
         start_to_close_timeout=timedelta(seconds=60),
         schedule_to_close_timeout=LOOK_LIMIT,
         retry_policy=retries.RETRY_PROVIDER,
         summary="look whether it may be stopped",
     )
-    return found
