@@ -1,0 +1,221 @@
+"""What is not known is never idle, and after it the idle clock starts from zero (law 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from math import inf, nan
+
+import pytest
+
+from lessor.domain.idle import Verdict
+from lessor.domain.judging import certain
+from lessor.domain.usage import GpuUse, HostUse
+from tests.unit.judged import MACHINE, QUIET, SIGNALS, START, Judged, at, gpu, gpus, mig, of, replayed, verdict
+
+
+def test_a_gap_of_two_intervals_is_borne_and_a_longer_one_is_not() -> None:
+    judged = of(1)
+    judged.ticks(90, gpu())
+    standing = judged.silence()
+    assert verdict(standing) == (Verdict.IDLE, START)
+    assert (standing.missed, standing.problem) == (1, "prometheus gave no answer")
+    assert not certain(standing)
+    assert verdict(judged.tick(gpu())) == (Verdict.IDLE, START)
+    assert certain(judged.standing)
+    judged.silence(2)
+    assert judged.standing.verdict is Verdict.IDLE
+    standing = judged.silence()
+    assert verdict(standing) == (Verdict.UNKNOWN, at(95))
+    assert (standing.missed, standing.before) == (3, Verdict.IDLE)
+
+
+def test_after_an_outage_the_clock_starts_from_zero() -> None:
+    judged = of(1)
+    judged.ticks(300, gpu())
+    judged.silence(3)
+    assert judged.ticks(59, gpu()).verdict is Verdict.UNKNOWN
+    assert verdict(judged.tick(gpu())) == (Verdict.IDLE, at(303))
+
+
+def test_it_does_not_matter_whether_ticks_of_an_outage_were_judged_or_left_out() -> None:
+    judged, other = of(1), of(1)
+    for one in (judged, other):
+        one.ticks(100, gpu())
+    judged.silence(5)
+    other.now += 5 * other.every
+    for _ in range(70):
+        assert replace(judged.tick(gpu()), since=START) == replace(other.tick(gpu()), since=START)
+    assert verdict(judged.standing) == verdict(other.standing) == (Verdict.IDLE, at(105))
+
+
+def test_the_newest_sample_may_be_two_intervals_old_and_no_older() -> None:
+    judged = of(1)
+    judged.ticks(90, gpu())
+    judged.tick(gpu(), newest=at(91) - timedelta(seconds=119))
+    assert judged.standing.missed == 0
+    judged.tick(gpu(), newest=at(92) - timedelta(seconds=121))
+    assert (judged.standing.missed, judged.standing.problem) == (1, "no samples of this time")
+    assert judged.standing.verdict is Verdict.UNKNOWN, "the sample before was two minutes old then, and is three now"
+
+
+def test_less_than_nine_tenths_of_the_window_is_unknown_and_the_clock_starts_anew() -> None:
+    judged = of(1)
+    for minute in range(1, 61):
+        judged.silence() if minute % 10 == 0 else judged.tick(gpu())
+    assert verdict(judged.standing) == (Verdict.IDLE, START), "54 of 60 minutes are nine tenths"
+    assert judged.evidence.covered == 0.9
+    judged.tick(gpu())
+    judged.silence()
+    assert judged.standing.verdict is Verdict.UNKNOWN, "53 of 60 are not"
+    judged.tick(gpu())
+    assert judged.ticks(58, gpu()).verdict is Verdict.UNKNOWN
+    assert verdict(judged.tick(gpu())) == (Verdict.IDLE, at(62))
+
+
+def test_an_exporter_that_restarts_begins_a_new_window() -> None:
+    judged = of(1)
+    judged.ticks(90, gpu())
+    standing = judged.tick(gpu(), restarted=True)
+    assert verdict(standing) == (Verdict.UNKNOWN, at(91))
+    assert standing.problem == "an exporter restarted"
+    assert judged.ticks(59, gpu()).verdict is Verdict.UNKNOWN
+    assert verdict(judged.tick(gpu())) == (Verdict.IDLE, at(91))
+
+
+def test_what_works_is_seen_to_work_whatever_else_is_missing() -> None:
+    judged = of(2)
+    assert judged.tick(gpu(0.9), restarted=True).verdict is Verdict.BUSY
+    assert judged.tick(gpu(0.9)).verdict is Verdict.BUSY
+    assert judged.standing.problem == "1 of 2 GPUs have no series"
+    judged.silence(3)
+    assert judged.standing.verdict is Verdict.WARMING_UP, "what it did before the outage says nothing of now"
+
+
+def test_a_gpu_without_any_series_is_unknown_however_idle_the_others_are() -> None:
+    judged = of(8)
+    standing = judged.ticks(200, *gpus(*[0.0] * 7))
+    assert standing.verdict is Verdict.UNKNOWN
+    assert (standing.gpus, standing.idle_gpus, standing.missed) == (8, 7, 200)
+    assert standing.problem == "1 of 8 GPUs have no series"
+
+
+def test_a_gpu_that_vanishes_leaves_the_lease_unknown_until_it_is_back_for_a_window() -> None:
+    judged = of(2)
+    judged.ticks(90, *gpus(0.0, 0.0))
+    judged.ticks(3, *gpus(0.0))
+    assert judged.standing.verdict is Verdict.UNKNOWN
+    assert judged.standing.problem == "not seen, or with values that cannot be: GPU 1 of i-0aaa"
+    assert judged.ticks(500, *gpus(0.0)).verdict is Verdict.UNKNOWN
+    assert judged.ticks(59, *gpus(0.0, 0.0)).verdict is Verdict.UNKNOWN
+    assert verdict(judged.tick(*gpus(0.0, 0.0))) == (Verdict.IDLE, at(593))
+
+
+def test_a_signal_that_was_there_has_to_go_on_being_there() -> None:
+    judged = of(1)
+    judged.ticks(90, gpu())
+    judged.ticks(2, gpu(), host=None)
+    assert judged.standing.problem == "no longer reported: cpu, disk, network, sessions of i-0aaa by prometheus"
+    assert judged.standing.verdict is Verdict.IDLE
+    assert judged.ticks(200, gpu(), host=None).verdict is Verdict.UNKNOWN
+    assert judged.ticks(59, gpu()).verdict is Verdict.UNKNOWN
+    assert verdict(judged.tick(gpu())) == (Verdict.IDLE, at(292))
+
+
+def test_one_signal_of_several_is_missed_as_well() -> None:
+    judged = of(1)
+    judged.ticks(90, gpu())
+    assert judged.ticks(3, gpu(), host=replace(QUIET, cpu=None)).verdict is Verdict.UNKNOWN
+    assert judged.standing.problem == "no longer reported: cpu of i-0aaa by prometheus"
+
+
+def test_a_source_that_is_no_longer_configured_is_not_missed() -> None:
+    judged = of(1)
+    both = (*SIGNALS, f"cloudwatch {MACHINE} cpu")
+    judged.ticks(90, gpu(), sources=both, asked=("cloudwatch", "prometheus"))
+    assert judged.tick(gpu(), asked=("cloudwatch", "prometheus")).missed == 1
+    assert judged.tick(gpu(), asked=("prometheus",)).missed == 0
+    assert verdict(judged.ticks(10, gpu(), asked=("prometheus",))) == (Verdict.IDLE, START)
+
+
+def test_a_lease_without_any_signal_of_its_machine_is_judged_by_its_gpus() -> None:
+    assert verdict(of(1).ticks(60, gpu(), host=None)) == (Verdict.IDLE, START)
+
+
+def test_nothing_at_all_is_unknown_for_ever() -> None:
+    judged = of(1)
+    assert verdict(judged.silence(60)) == (Verdict.UNKNOWN, at(60))
+    assert verdict(judged.silence(5000)) == (Verdict.UNKNOWN, at(60))
+    nothing = of(0)
+    assert nothing.ticks(200, host=None).verdict is Verdict.UNKNOWN
+
+
+def test_ticks_before_a_new_machine_reports_are_not_missed() -> None:
+    judged = of(1)
+    assert judged.silence(5).missed == 0
+    assert judged.tick(gpu()).missed == 0
+    assert judged.silence().missed == 1
+    late = of(1)
+    assert late.silence(62).missed == 3
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        pytest.param(gpu(-0.01), id="negative"),
+        pytest.param(gpu(1.01), id="more than all of a whole GPU"),
+        pytest.param(gpu(nan), id="nan"),
+        pytest.param(gpu(inf), id="inf"),
+        pytest.param(gpu(9.2e18), id="the exporter's blank"),
+        pytest.param(mig(2.5), id="far more than all of a slice"),
+        pytest.param(mig(None), id="a slice without its engine"),
+        pytest.param(gpu(0.0, util=101.0), id="utilisation"),
+        pytest.param(gpu(0.0, sm=-1.0), id="multiprocessors"),
+        pytest.param(gpu(0.0, memory_used=90_000.0), id="more memory than there is"),
+        pytest.param(gpu(None, util=None), id="nothing but memory and power"),
+    ],
+)
+def test_a_value_that_cannot_be_is_unknown(use: GpuUse) -> None:
+    judged = of(1)
+    judged.ticks(90, replace(gpu(), device=use.device, slice=use.slice))
+    assert judged.standing.verdict is Verdict.IDLE
+    judged.ticks(3, use)
+    assert judged.standing.verdict is Verdict.UNKNOWN
+    assert judged.standing.problem.startswith("not seen, or with values that cannot be: GPU 0")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        replace(QUIET, cpu=-1.0),
+        replace(QUIET, cpu=100.5),
+        replace(QUIET, cpu=nan),
+        replace(QUIET, network=-5.0),
+        replace(QUIET, disk=nan),
+    ],
+)
+def test_a_machines_value_that_cannot_be_is_unknown(host: HostUse) -> None:
+    judged = of(1)
+    judged.ticks(90, gpu())
+    assert judged.ticks(3, gpu(), host=host).verdict is Verdict.UNKNOWN
+    assert judged.standing.problem.startswith("values that cannot be: ")
+
+
+Story = Callable[[Judged], object]
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        lambda judged: judged.ticks(130, gpu()),
+        lambda judged: (judged.ticks(70, gpu(0.5)), judged.silence(4), judged.ticks(70, gpu())),
+        lambda judged: (judged.ticks(70, gpu()), judged.tick(gpu(), restarted=True), judged.ticks(70, gpu())),
+        lambda judged: (judged.ticks(9, gpu()), judged.ticks(90, gpu(), host=None), judged.ticks(70, gpu())),
+        lambda judged: (judged.ticks(40, gpu(1.0, processes=0)), judged.ticks(90, gpu(processes=0))),
+    ],
+)
+def test_replaying_what_is_on_record_gives_the_same(story: Story) -> None:
+    judged = of(1)
+    story(judged)
+    assert replayed(judged, judged.seen)[-1] == judged.standing
