@@ -18,13 +18,13 @@ from temporalio.testing import WorkflowEnvironment
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
-from activities.meter import MeterActivities
 from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
 from lessor import contracts
 from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, PeopleReport, SweepInput, SweepOutcome, Verb
+from lessor.domain.idle import Verdict
 from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
@@ -41,6 +41,7 @@ from lessor.when.hours import Week
 from tests.builders import a_quota
 from tests.fakes import FakeCloud, FakeDirectory, FakeNotifier
 from tests.metering import FakeTelemetry
+from tests.steering import Script, SteeredMeter
 from workflows.worker import CONCURRENCY, Activities, build_workers
 
 REQUESTER = Person("U0REQUESTER", ids=("W0REQUESTER",), email="requester@example.com", teams=("research",))
@@ -64,7 +65,8 @@ def activity_time() -> datetime:
 class World:
     """The surroundings of leases. `decision` is what the policy says next; `working` runs the workers.
 
-    `late` is how much later than the server the sweep believes it is.
+    `late` is how much later than the server the sweep believes it is. `script` is what leases are answered that ask the
+    meter, instead of what was metered.
     """
 
     env: WorkflowEnvironment
@@ -83,6 +85,7 @@ class World:
     waking: Week | None = None
     telemetry: FakeTelemetry = field(default_factory=FakeTelemetry)
     idle_plan: IdlePlan = field(default_factory=IdlePlan)
+    script: Script | None = None
 
     @asynccontextmanager
     async def working(self, **settings: Any) -> AsyncIterator[None]:
@@ -127,6 +130,13 @@ class World:
 
     async def lease(self, handle: Handle) -> Lease:
         return await handle.query(contracts.QUERY_LEASE, result_type=Lease)
+
+    async def tell_idle(self, handle: Handle, verdict: Verdict = Verdict.IDLE, **changes: Any) -> datetime:
+        """Tell the lease, as the meter does when its verdict changes; since when it is so, by the script."""
+        self.script = self.script or Script()
+        told = self.script.told(await self.env.get_current_time(), verdict, **changes)
+        await handle.signal(contracts.SIGNAL_METERED, told)
+        return told.evidence.since
 
     async def until(self, handle: Handle, *states: State) -> Lease:
         """Wait until the lease is in one of `states`; fails with the state that it is stuck in."""
@@ -240,7 +250,8 @@ class World:
             MessageActivities(self.notifier, self.ledger, activity_time),
             SweepActivities({"aws": self.cloud}, self.ledger, TemporalRuns(self.env.client), self._now),
             PeopleActivities(directory, self.ledger, TemporalRuns(self.env.client), activity_time),
-            MeterActivities(
+            SteeredMeter(
+                lambda: self.script,
                 {self.telemetry.name: self.telemetry},
                 self.ledger,
                 TemporalRuns(self.env.client),

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 
 from lessor.contracts import Notice, Verb
 from lessor.domain.idle import IdleTerms, Verdict
 from lessor.domain.ladder import Rung, Why
 from lessor.domain.lease import Lease, State
 from lessor.domain.resource import Condition
-from tests.workflows.meter import ScriptedMeter, installed
-from tests.world import ADMIN, MANAGER, REQUESTER, Handle, World, busy_world
+from tests.steering import Script
+from tests.world import ADMIN, MANAGER, REQUESTER, Handle, World
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 IDLE_EVENTS = ("idle-", "snoozed", "verdict-disputed", "pause-asked", "start-asked", "suspended", "resumed", "spared")
 
 
 @pytest.fixture
-def meter(monkeypatch: pytest.MonkeyPatch) -> ScriptedMeter:
-    return installed(monkeypatch)
+def meter(world: World) -> Script:
+    world.script = Script()
+    return world.script
 
 
-@pytest.fixture
-async def world(server: WorkflowEnvironment, meter: ScriptedMeter) -> AsyncIterator[World]:
-    async with busy_world(server) as made:
-        yield made
-
-
-async def idle(world: World, meter: ScriptedMeter, **changes: Any) -> tuple[Handle, datetime]:
+async def idle(world: World, meter: Script, **changes: Any) -> tuple[Handle, datetime]:
     """A lease of four days that has been idle for an hour, and since when."""
     handle = await world.active(**({"duration": 4 * DAY} | changes))
     await world.sleep(2 * HOUR)
-    return handle, await meter.tell(world, handle)
+    return handle, await world.tell_idle(handle)
 
 
 async def at(world: World, moment: datetime) -> None:
@@ -60,7 +53,7 @@ async def paused(world: World, handle: Handle) -> Lease:
 
 
 async def test_what_does_nothing_is_warned_twice_then_stopped_and_starts_when_somebody_wants_it(
-    world: World, meter: ScriptedMeter
+    world: World, meter: Script
 ) -> None:
     handle, since = await idle(world, meter)
     first = await told(world, handle, Rung.WARN)
@@ -89,10 +82,10 @@ async def test_what_does_nothing_is_warned_twice_then_stopped_and_starts_when_so
     assert meter.calls == ["look_again", "look_again", "clear_to_stop"]
 
 
-async def test_work_that_begins_again_clears_the_ladder(world: World, meter: ScriptedMeter) -> None:
+async def test_work_that_begins_again_clears_the_ladder(world: World, meter: Script) -> None:
     handle, since = await idle(world, meter)
     await told(world, handle, Rung.WARN)
-    await meter.tell(world, handle, Verdict.BUSY, idle_gpus=0)
+    await world.tell_idle(handle, Verdict.BUSY, idle_gpus=0)
     lease = await world.when(handle, lambda found: found.idle is None, "work")
     assert lease.disputed is None
     await world.told(handle, "idle-over")
@@ -102,7 +95,7 @@ async def test_work_that_begins_again_clears_the_ladder(world: World, meter: Scr
 
 
 @pytest.mark.parametrize("verdict", [Verdict.BUSY, Verdict.UNKNOWN, Verdict.WARMING_UP])
-async def test_the_last_look_before_the_stop_decides(world: World, meter: ScriptedMeter, verdict: Verdict) -> None:
+async def test_the_last_look_before_the_stop_decides(world: World, meter: Script, verdict: Verdict) -> None:
     handle, since = await idle(world, meter)
     await at(world, since + 110 * MINUTE)
     await told(world, handle, Rung.WARN, Rung.FINAL)
@@ -120,7 +113,7 @@ async def test_the_last_look_before_the_stop_decides(world: World, meter: Script
     await paused(world, handle)
 
 
-async def test_telemetry_that_does_not_answer_stops_nothing(world: World, meter: ScriptedMeter) -> None:
+async def test_telemetry_that_does_not_answer_stops_nothing(world: World, meter: Script) -> None:
     handle, since = await idle(world, meter)
     await told(world, handle, Rung.WARN)
     gone = [ApplicationError("prometheus does not answer", non_retryable=True)]
@@ -133,7 +126,7 @@ async def test_telemetry_that_does_not_answer_stops_nothing(world: World, meter:
     assert "idle-stopped" not in happened(world, handle)[: happened(world, handle).index("idle-unknown")]
 
 
-async def test_a_look_that_was_not_whole_holds_the_stop_back(world: World, meter: ScriptedMeter) -> None:
+async def test_a_look_that_was_not_whole_holds_the_stop_back(world: World, meter: Script) -> None:
     handle, since = await idle(world, meter)
     await at(world, since + 110 * MINUTE)
     meter.missed = 1
@@ -145,9 +138,7 @@ async def test_a_look_that_was_not_whole_holds_the_stop_back(world: World, meter
     await paused(world, handle)
 
 
-async def test_the_brake_holds_a_stop_back_and_it_is_announced_anew_after_long(
-    world: World, meter: ScriptedMeter
-) -> None:
+async def test_the_brake_holds_a_stop_back_and_it_is_announced_anew_after_long(world: World, meter: Script) -> None:
     handle, since = await idle(world, meter)
     meter.against = "the brake is on: too many at once"
     await at(world, since + 120 * MINUTE)
@@ -174,7 +165,7 @@ async def test_the_brake_holds_a_stop_back_and_it_is_announced_anew_after_long(
     ],
 )
 async def test_who_speaks_while_the_last_look_is_under_way_comes_first(
-    world: World, meter: ScriptedMeter, verb: Verb, details: dict[str, Any]
+    world: World, meter: Script, verb: Verb, details: dict[str, Any]
 ) -> None:
     handle, since = await idle(world, meter)
 
@@ -196,9 +187,7 @@ async def test_who_speaks_while_the_last_look_is_under_way_comes_first(
     await world.told(handle, "idle-over")
 
 
-async def test_who_speaks_while_the_warning_is_under_way_is_not_counted_as_warned(
-    world: World, meter: ScriptedMeter
-) -> None:
+async def test_who_speaks_while_the_warning_is_under_way_is_not_counted_as_warned(world: World, meter: Script) -> None:
     handle = await world.active(duration=4 * DAY)
     await world.sleep(2 * HOUR)
 
@@ -208,7 +197,7 @@ async def test_who_speaks_while_the_warning_is_under_way_is_not_counted_as_warne
         assert (await world.act(handle, Verb.SNOOZE, REQUESTER, until=until, reason="it loads data")).ok
 
     world.notifier.before[Notice.IDLE_WARNING] = speak
-    await meter.tell(world, handle)
+    await world.tell_idle(handle)
     lease = await world.when(handle, lambda found: found.snooze is not None, "a snooze")
     await world.told(handle, "idle-over")
     lease = await world.lease(handle)
@@ -217,7 +206,7 @@ async def test_who_speaks_while_the_warning_is_under_way_is_not_counted_as_warne
     assert world.notifier.kinds(handle.id)[-2:] == ["idle-warning", "idle-over"]
 
 
-async def test_a_snooze_ends_and_then_everything_comes_from_the_beginning(world: World, meter: ScriptedMeter) -> None:
+async def test_a_snooze_ends_and_then_everything_comes_from_the_beginning(world: World, meter: Script) -> None:
     handle, since = await idle(world, meter)
     await at(world, since + 110 * MINUTE)
     await told(world, handle, Rung.WARN, Rung.FINAL)
@@ -237,7 +226,7 @@ async def test_a_snooze_ends_and_then_everything_comes_from_the_beginning(world:
     await paused(world, handle)
 
 
-async def test_nothing_is_stopped_while_nobody_can_be_warned(world: World, meter: ScriptedMeter) -> None:
+async def test_nothing_is_stopped_while_nobody_can_be_warned(world: World, meter: Script) -> None:
     world.notifier.silent[Notice.IDLE_WARNING] = 40
     handle, since = await idle(world, meter)
     await at(world, since + 4 * HOUR)
@@ -254,7 +243,7 @@ async def test_nothing_is_stopped_while_nobody_can_be_warned(world: World, meter
     await paused(world, handle)
 
 
-async def test_who_is_told_in_the_owners_place_has_two_hours(world: World, meter: ScriptedMeter) -> None:
+async def test_who_is_told_in_the_owners_place_has_two_hours(world: World, meter: Script) -> None:
     world.notifier.instead = "slack:channel"
     handle, since = await idle(world, meter)
     await at(world, since + 175 * MINUTE)
@@ -267,9 +256,7 @@ async def test_who_is_told_in_the_owners_place_has_two_hours(world: World, meter
     await paused(world, handle)
 
 
-async def test_who_asks_has_it_stopped_at_once_and_its_end_comes_all_the_same(
-    world: World, meter: ScriptedMeter
-) -> None:
+async def test_who_asks_has_it_stopped_at_once_and_its_end_comes_all_the_same(world: World, meter: Script) -> None:
     handle = await world.active()
     answer = await world.act(handle, Verb.STOP, MANAGER)
     assert answer.ok
@@ -287,7 +274,7 @@ async def test_who_asks_has_it_stopped_at_once_and_its_end_comes_all_the_same(
     assert meter.calls == []
 
 
-async def test_a_start_takes_what_it_needs_of_the_budget_first(world: World, meter: ScriptedMeter) -> None:
+async def test_a_start_takes_what_it_needs_of_the_budget_first(world: World, meter: Script) -> None:
     handle = await world.active()
     await world.act(handle, Verb.STOP, REQUESTER)
     await paused(world, handle)
@@ -301,9 +288,7 @@ async def test_a_start_takes_what_it_needs_of_the_budget_first(world: World, met
     assert (again.ok, again.code) == (False, "not-paused")
 
 
-async def test_a_lease_that_the_meter_never_spoke_of_does_no_more_than_before(
-    world: World, meter: ScriptedMeter
-) -> None:
+async def test_a_lease_that_the_meter_never_spoke_of_does_no_more_than_before(world: World, meter: Script) -> None:
     handle = await world.active()
     assert (await handle.result()).state == "closed"
     assert meter.calls == []
@@ -312,7 +297,7 @@ async def test_a_lease_that_the_meter_never_spoke_of_does_no_more_than_before(
 
 
 async def test_it_is_all_kept_when_the_workflow_continues_as_new(
-    world: World, meter: ScriptedMeter, monkeypatch: pytest.MonkeyPatch
+    world: World, meter: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workflows.rhythm.ACTS_LIMIT", 2)
     handle, since = await idle(world, meter)
@@ -330,7 +315,7 @@ async def test_it_is_all_kept_when_the_workflow_continues_as_new(
     await paused(world, newest)
 
 
-async def test_what_has_no_stop_is_told_once_a_day(world: World, meter: ScriptedMeter) -> None:
+async def test_what_has_no_stop_is_told_once_a_day(world: World, meter: Script) -> None:
     meter.terms = IdleTerms(stops=False)
     handle, since = await idle(world, meter)
     for day in range(3):

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
 from temporalio import activity
 
-from lessor import contracts
+from activities.meter import MeterActivities
 from lessor.contracts import Clearance, LeaseRef, Metered
 from lessor.domain.idle import Evidence, IdleTerms, Verdict
-from tests.world import Handle, World, activity_time
-from workflows import worker
 
 
 @dataclass
-class ScriptedMeter:
+class Script:
     """`verdict` is what every look finds, since `since`; `against` is what stands against a stop. `fail` holds errors,
     `before` what is awaited before an answer, by the name of the activity."""
 
@@ -31,15 +28,13 @@ class ScriptedMeter:
     before: dict[str, Callable[[], Awaitable[object]]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
 
-    @activity.defn
-    async def look_again(self, ref: LeaseRef) -> Metered:
+    async def look_again(self) -> Metered:
         await self._enter("look_again")
-        return self.word(activity_time())
+        return self.word(activity.info().started_time)
 
-    @activity.defn
-    async def clear_to_stop(self, ref: LeaseRef) -> Clearance:
+    async def clear_to_stop(self) -> Clearance:
         await self._enter("clear_to_stop")
-        found = self.word(activity_time())
+        found = self.word(activity.info().started_time)
         idle = found.evidence.verdict in (Verdict.IDLE, Verdict.HELD)
         why = self.against if idle else f"another look found it {found.evidence.verdict.value}"
         return Clearance(not why, why, found)
@@ -48,13 +43,11 @@ class ScriptedMeter:
         found = Evidence(self.verdict, self.since or at, at, gpus=1, idle_gpus=1, covered=1.0, missed=self.missed)
         return Metered(replace(found, **changes), self.terms)
 
-    async def tell(self, world: World, handle: Handle, verdict: Verdict = Verdict.IDLE, **changes: Any) -> datetime:
-        """Tell the lease, as the meter does when its verdict changes. Since when it is so: an hour ago, if idle."""
-        now = await world.env.get_current_time()
+    def told(self, at: datetime, verdict: Verdict = Verdict.IDLE, **changes: Any) -> Metered:
+        """From now on it is so, and this is how the meter tells it. Since when: an hour ago, if it is idle."""
         ago = timedelta(hours=1) if verdict in (Verdict.IDLE, Verdict.HELD) else timedelta()
-        self.verdict, self.since = verdict, now - ago
-        await handle.signal(contracts.SIGNAL_METERED, self.word(now, **changes))
-        return self.since
+        self.verdict, self.since = verdict, at - ago
+        return self.word(at, **changes)
 
     async def _enter(self, name: str) -> None:
         self.calls.append(name)
@@ -64,14 +57,19 @@ class ScriptedMeter:
             raise self.fail[name].pop(0)
 
 
-def installed(monkeypatch: pytest.MonkeyPatch) -> ScriptedMeter:
-    """A meter that answers in every world of this test, instead of the real one."""
-    meter, others = ScriptedMeter(), worker._activities_of
+class SteeredMeter(MeterActivities):
+    """The real meter, but for what leases ask while there is a script."""
 
-    def with_script(name: str, found: worker.Activities) -> Sequence[Callable[..., Any]]:
-        own = [meter.look_again, meter.clear_to_stop] if name == "lessor" else []
-        names = {one.__name__ for one in own}
-        return [*(one for one in others(name, found) if one.__name__ not in names), *own]
+    def __init__(self, script: Callable[[], Script | None], *ports: Any) -> None:
+        super().__init__(*ports)
+        self._script = script
 
-    monkeypatch.setattr(worker, "_activities_of", with_script)
-    return meter
+    @activity.defn
+    async def look_again(self, ref: LeaseRef) -> Metered:
+        script = self._script()
+        return await script.look_again() if script else await super().look_again(ref)
+
+    @activity.defn
+    async def clear_to_stop(self, ref: LeaseRef) -> Clearance:
+        script = self._script()
+        return await script.clear_to_stop() if script else await super().clear_to_stop(ref)
