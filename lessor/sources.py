@@ -16,13 +16,19 @@ from lessor.telemetry import CloudWatchSource, Credentials, LabelNames, Metrics,
 from lessor.telemetry.promql import GPU_SIGNALS, HOST_SIGNALS
 
 
-def telemetry_of(config: Config, environ: Mapping[str, str] = os.environ) -> dict[str, Telemetry]:
-    """Every source by its name; empty when nothing is metered. Nothing is asked yet, and no secret looked up."""
+def telemetry_of(
+    config: Config, environ: Mapping[str, str] = os.environ, prometheus_url: str | None = None
+) -> dict[str, Telemetry]:
+    """Every source by its name; empty when nothing is metered. Nothing is asked yet, and no secret looked up.
+
+    `prometheus_url` is where every Prometheus is asked instead, without proof of who asks.
+    """
     accounts = Accounts()
     places = {place.name: place for place in config.places}
     sources: dict[str, Telemetry] = {}
     for prometheus in config.telemetry.prometheus:
-        sources[prometheus.name] = _prometheus(prometheus, environ)
+        elsewhere = {"url": prometheus_url, "token_env": "", "token_file": "", "username": ""} if prometheus_url else {}
+        sources[prometheus.name] = _prometheus(prometheus.model_copy(update=elsewhere), environ)
     for cloudwatch in config.telemetry.cloudwatch:
         sources[cloudwatch.name] = _cloudwatch(cloudwatch, places[cloudwatch.place], accounts, environ)
     return sources

@@ -169,19 +169,20 @@ def _activities(
         MessageActivities(notifier, parts.ledger, utc_now),
         SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now, lambda: parts.config.metering),
         PeopleActivities(directory, parts.ledger, TemporalRuns(client), utc_now, calendar),
-        _meter(parts, client, directory),
+        _meter(settings, parts, client, directory),
     )
     return activities, notifier
 
 
-def _meter(parts: Parts, client: Client, directory: Directory) -> MeterActivities:
+def _meter(settings: Settings, parts: Parts, client: Client, directory: Directory) -> MeterActivities:
     runs = TemporalRuns(client)
-    settings = parts.live.derived(_meter_settings)
+    sources = telemetry_of(parts.config, prometheus_url=settings.lessor_prometheus_url)
+    terms = parts.live.derived(_meter_settings)
 
     def plan() -> IdlePlan:
         return parts.config.idle_plan
 
-    return MeterActivities(telemetry_of(parts.config), parts.ledger, runs, directory, utc_now, plan, settings)
+    return MeterActivities(sources, parts.ledger, runs, directory, utc_now, plan, terms)
 
 
 def _meter_settings(config: Config) -> MeterSettings:

@@ -114,7 +114,7 @@ def test_a_secret_may_stand_in_a_file_of_the_platform(tmp_path: Path) -> None:
     assert named_secret("HOOK_WORD", "a test", tmp_path) == "from a file"
 
 
-@pytest.mark.parametrize("name", ["LESSOR_SMTP_URL", "LESSOR_WEBHOOK_URL"])
+@pytest.mark.parametrize("name", ["LESSOR_SMTP_URL", "LESSOR_WEBHOOK_URL", "LESSOR_PROMETHEUS_URL"])
 def test_addresses_of_the_environment_are_checked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "mailto:confidential@example.com")
     with pytest.raises(SettingsError) as caught:

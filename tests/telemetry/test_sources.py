@@ -46,6 +46,16 @@ def test_a_token_is_looked_up_for_each_query() -> None:
     assert [headers["authorization"] for _, headers, _ in answers.asked] == ["Bearer first", "Bearer second"]
 
 
+def test_another_prometheus_is_asked_without_proof_of_who_asks() -> None:
+    answers = Answers()
+    told = "telemetry:\n  prometheus: [{name: fleet, url: 'https://p.example.com', token_env: PROMETHEUS_TOKEN}]\n"
+    with answering(answers) as url:
+        made = telemetry_of(loads(f"{VALID}{told}"), {"PROMETHEUS_TOKEN": "secret"}, url)
+        made["fleet"].read(AT, TICK)
+
+    assert ["authorization" in headers for _, headers, _ in answers.asked] == [False]
+
+
 def test_a_token_file_is_read_for_each_query(tmp_path: Path) -> None:
     answers, file = Answers(), tmp_path / "token"
     with answering(answers) as url:

@@ -15,6 +15,9 @@ from lessor.sandbox.aws.policy import AuthorizationRequest
 from lessor.sandbox.aws.pricing_api import get_products
 from lessor.sandbox.aws.state import CloudState
 
+IAM_NAMES = {"monitoring": "cloudwatch"}
+"""What policies call a service, where it is not the name that calls are signed for."""
+
 
 def answer(call: ApiCall, caller: Caller, state: CloudState) -> Answer:
     """Answer a call to any service but EC2; raises `AwsError` where AWS refuses."""
@@ -27,7 +30,7 @@ def _authorize(call: ApiCall, caller: Caller, state: CloudState) -> None:
     if call.service == "sts":
         return  # GetCallerIdentity is open to everybody; AssumeRole is checked with the role's trust policy.
     for resource in _resources(call, caller):
-        request = AuthorizationRequest(f"{call.service}:{call.action}", resource)
+        request = AuthorizationRequest(f"{IAM_NAMES.get(call.service, call.service)}:{call.action}", resource)
         if not state.identities.check(caller, request):
             code = "AccessDeniedException" if "x-amz-target" in call.headers else "AccessDenied"
             raise AwsError(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lessor.catalog import load_catalogue
 from lessor.sandbox.aws.client import SimulatorClient
-from lessor.sandbox.gpus.server import keep_sampling, listening
+from lessor.sandbox.gpus.server import keep_sampling, keep_seeing, listening
 from lessor.sandbox.gpus.simulation import Simulation
 
 
@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--aws", required=True, help="address of the AWS simulator, whose machines have the GPUs")
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--every", type=float, default=1.0, help="seconds between two samples")
+    parser.add_argument("--every", type=float, default=0.5, help="seconds between two samples")
     parser.add_argument("--state", type=Path, help="keep what machines do in this file across restarts")
     chosen = parser.parse_args(arguments)
     try:
@@ -36,15 +36,19 @@ async def _serve(simulation: Simulation, chosen: argparse.Namespace) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     aws = SimulatorClient(chosen.aws, timeout=2.0)
-    sampling = asyncio.create_task(keep_sampling(simulation, aws, load_catalogue(), chosen.every))
+    keepers = [
+        asyncio.create_task(keep_seeing(simulation, aws, load_catalogue(), 2 * chosen.every)),
+        asyncio.create_task(keep_sampling(simulation, chosen.every)),
+    ]
     async with listening(simulation, chosen.port, chosen.host) as url:
         print(f"simulated GPUs: {url}/", flush=True)  # noqa: T201
         told = asyncio.create_task(stop.wait())
-        # A sampler that ends has failed, and the program with it: whoever supervises starts it again.
-        await asyncio.wait([told, sampling], return_when=asyncio.FIRST_COMPLETED)
-        if sampling.done():
-            sampling.result()
-        sampling.cancel()
+        # A keeper that ends has failed, and the program with it: whoever supervises starts it again.
+        await asyncio.wait([told, *keepers], return_when=asyncio.FIRST_COMPLETED)
+        for keeper in keepers:
+            if keeper.done():
+                keeper.result()
+            keeper.cancel()
 
 
 if __name__ == "__main__":

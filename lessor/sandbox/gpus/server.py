@@ -40,7 +40,7 @@ _EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def make_application(simulation: Simulation) -> web.Application:
-    """The aiohttp application over a simulation; `keep_sampling` makes its time go by."""
+    """The aiohttp application over a simulation; `keep_seeing` and `keep_sampling` make its time go by."""
     application = web.Application()
     api = Api(simulation)
 
@@ -69,8 +69,15 @@ def make_application(simulation: Simulation) -> web.Application:
     return application
 
 
-async def keep_sampling(simulation: Simulation, aws: SimulatorClient, catalogue: Catalogue, every: float) -> None:
-    """See which machines run and sample them, for ever; when AWS does not answer, those seen last run on."""
+async def keep_sampling(simulation: Simulation, every: float) -> None:
+    """Sample what runs, for ever."""
+    while True:
+        simulation.sample()
+        await asyncio.sleep(every)
+
+
+async def keep_seeing(simulation: Simulation, aws: SimulatorClient, catalogue: Catalogue, every: float) -> None:
+    """See which machines run, for ever; when AWS does not answer, those seen last run on."""
     while True:
         try:
             state = await asyncio.to_thread(aws.state)
@@ -78,7 +85,6 @@ async def keep_sampling(simulation: Simulation, aws: SimulatorClient, catalogue:
             simulation.unseen = ""
         except (OSError, ValueError) as silent:
             simulation.unseen = f"The AWS simulator does not answer ({silent}): machines are shown as they were."
-        simulation.sample()
         await asyncio.sleep(every)
 
 

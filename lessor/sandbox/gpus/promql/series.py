@@ -48,7 +48,7 @@ class Series:
 class Database:
     """All series, found by the name of their metric first."""
 
-    def __init__(self, kept: int = 1_800_000) -> None:
+    def __init__(self, kept: int = 900_000) -> None:
         self._kept = kept
         self._series: dict[str, dict[frozenset[tuple[str, str]], Series]] = {}
         self._alive: set[tuple[str, frozenset[tuple[str, str]]]] = set()
