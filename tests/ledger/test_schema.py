@@ -10,12 +10,16 @@ import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
+from sqlalchemy.exc import DBAPIError
 
+from lessor.domain.ladder import Brake
+from lessor.domain.lease import Event
 from lessor.domain.quota import Reservation
-from lessor.ledger import open_ledger, schema
+from lessor.ledger import SqlLedger, open_ledger, schema
 from lessor.ledger.database import Database
 from lessor.ledger.models import Base
 from lessor.ports import LedgerUnavailableError
+from tests.builders import ASKED, a_lease
 from tests.servers import PostgresServer
 
 TABLES = {
@@ -104,6 +108,23 @@ def test_what_was_reserved_before_there_were_budgets_is_still_held(empty_url: st
     ledger = open_ledger(empty_url)
     assert ledger.held() == (Reservation("gpu-00000001", "ml", "L4", 3),)
     ledger.close()
+
+
+def test_a_chain_from_before_the_meter_is_kept_protected_and_goes_on(empty_url: str) -> None:
+    open_ledger(empty_url).close()
+    database = Database(empty_url)
+    with database.write() as connection:
+        command.downgrade(schema.alembic_config(connection), "0003")
+    SqlLedger(database).record(a_lease(), [Event("approved", ASKED, "U0MANAGER", {})])
+    ledger = open_ledger(empty_url)
+    ledger.set_brake(Brake(True, "U0ADMIN", ASKED, "the numbers look wrong"))
+    assert [one.lease_id for one in ledger.export()] == ["gpu-7k3qxa2m", "fleet"]
+    assert ledger.verify().problems == ()
+    for statement in ("DELETE FROM events", "UPDATE events SET actor = 'U0EVIL'"):
+        with pytest.raises(DBAPIError, match="append-only"), database.engine.begin() as connection:
+            connection.execute(text(statement))
+    ledger.close()
+    database.close()
 
 
 def test_eight_that_start_at_once_migrate_once(empty_url: str) -> None:
