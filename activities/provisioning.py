@@ -55,9 +55,10 @@ class ProvisioningActivities:
         """Start stopped resources again and see them running. Nothing is started that has ended meanwhile."""
         with as_application_errors():
             lease = lease_of(self._ledger, ref)
-            if lease.state not in (State.PROVISIONING, State.SUSPENDED):
+            if lease.state not in (State.PROVISIONING, State.SUSPENDED) or lease.pause is not None:
+                found = "stopped until somebody starts it" if lease.pause else lease.state.value
                 raise PermanentError(
-                    f"{lease.id} is {lease.state.value}, so it is not started again; nothing was changed", "wrong-state"
+                    f"{lease.id} is {found}, so it is not started again; nothing was changed", "wrong-state"
                 )
             return self._provider(lease).start(lease.id, lease.request.place, alive)
 

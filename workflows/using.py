@@ -107,7 +107,8 @@ class Using(Watching):
             now = workflow.now()
             if self.lease.state is State.SUSPENDED:
                 gone = life.observed(self.lease, sighting, f"it could not be started again: {problem}", now, now)
-                self._book.apply(gone if gone.events else suspension.resume_failed(self.lease, problem, now))
+                if gone.events or self.lease.pause is None:
+                    self._book.apply(gone if gone.events else suspension.resume_failed(self.lease, problem, now))
             return
         if self.lease.state is State.SUSPENDED:
             self._book.apply(suspension.started_again(self.lease, started_at, workflow.now()))

@@ -13,7 +13,7 @@ from lessor.domain.lease import State
 from lessor.domain.resource import Condition
 from lessor.domain.terms import Terms
 from lessor.ports import PermanentError, RetryableError
-from tests.replay import deciding, lasting, owning, requests
+from tests.replay import deciding, idling, lasting, owning, requests
 from tests.replay.moves import HOUR, MINUTE, Runs, Story, asked, do, every_run, finished, held, run
 from tests.world import ADMIN, MANAGER, REQUESTER, World, tiny_terms
 
@@ -216,6 +216,12 @@ SKIPPING: tuple[Story, ...] = (
     owning.left_and_taken,
     owning.left_and_ended,
     owning.looks_wrong,
+    idling.stopped_for_nothing,
+    idling.spoken_for,
+    idling.started_in_vain,
+    idling.capped,
+    idling.metered,
+    idling.money_gone,
 )
 """Played where time is skipped."""
 

@@ -100,6 +100,8 @@ def test_B01_every_verb_arrived_as_an_update_or_a_signal() -> None:
         contracts.SIGNAL_OBSERVED,
         contracts.SIGNAL_RESTAFF,
         contracts.SIGNAL_OWNER_LEFT,
+        contracts.SIGNAL_METERED,
+        contracts.SIGNAL_OVER_BUDGET,
     }
 
 
@@ -109,6 +111,7 @@ def test_B01_every_workflow_and_a_later_run_are_stored() -> None:
         contracts.LEASE_WORKFLOW,
         contracts.SWEEP_WORKFLOW,
         contracts.PEOPLE_WORKFLOW,
+        contracts.METER_WORKFLOW,
     }
     assert any(start.continued_execution_run_id for start in started)
 
