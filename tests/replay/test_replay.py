@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from temporalio import workflow
@@ -248,7 +248,7 @@ def _event_types() -> set[str]:
 
 def _activities() -> set[str]:
     """The names of everything that our workers can be told to do."""
-    holders = get_type_hints(Activities).values()
+    holders = [one for held in get_type_hints(Activities).values() for one in get_args(held) or (held,)]
     return {
         name for one in holders for name, made in vars(one).items() if hasattr(made, "__temporal_activity_definition")
     }
