@@ -11,6 +11,7 @@ from bot.ask import Ask
 from bot.attending import Attending
 from bot.browsing import Browsing
 from bot.desk import Desk
+from bot.governing import Governing
 from bot.handing import Handing
 from bot.idling import Idling
 from bot.moving import Moving
@@ -35,6 +36,7 @@ class Commands:
         attending: Attending,
         reckoning: Reckoning,
         idling: Idling,
+        governing: Governing,
     ) -> None:
         self._desk = desk
         self._browsing = browsing
@@ -61,6 +63,7 @@ class Commands:
             "away": attending.away,
             "back": attending.back,
             "quota": reckoning.command,
+            "admin": governing.command,
         }
 
     @property

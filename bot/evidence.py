@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from bot.blocks.text import quoted
-from lessor.domain import rungs
+from lessor.domain import capping, rungs
 from lessor.domain.costing import idle_cost, storage_cost
 from lessor.domain.idle import Evidence, IdleTerms, Verdict
 from lessor.domain.idle_plan import BUILT_IN
@@ -66,6 +66,7 @@ def idle_facts(lease: Lease, now: datetime) -> dict[str, object]:
         "snoozes_left": max(terms.snoozes - lease.snoozes, 0) if terms else 0,
         "spared": spared,
         "spared_reason": quoted(spared.reason, REASON_MOST) if spared else "",
+        "spending": capping.spending(lease, now),
         "pause": lease.pause,
         "pause_words": lease.pause.words if lease.pause else "",
         "needs_consent": lease.volatile and lease.consent is None,

@@ -15,6 +15,7 @@ from bot.proposals import alternatives
 from bot.reaching import Recipient
 from bot.threads import stamp
 from lessor.contracts import Notice
+from lessor.domain.capping import spending
 from lessor.domain.lease import IN_USE, Lease, State
 from lessor.domain.request import to_the_minute
 from lessor.domain.worktime import next_open
@@ -112,6 +113,7 @@ def occasion(lease: Lease, notice: Notice, now: datetime, before: timedelta = ti
     """
     stops_at = stop_ahead(lease, now)
     seen = lease.idle.evidence if lease.idle else None
+    spent = spending(lease, now) if notice is Notice.CAP else None
     moments = {
         Notice.WARNING: f"{stamp(lease.runs_until)}-{int(before.total_seconds())}",
         Notice.EXTENDED: stamp(lease.ends_at),
@@ -128,6 +130,7 @@ def occasion(lease: Lease, notice: Notice, now: datetime, before: timedelta = ti
         **dict.fromkeys(LADDER, f"{stamp(seen.since if seen else None)}-{stamp(seen.at if seen else None)}"),
         Notice.IDLE_HELD_BACK: stamp(seen.since if seen else None),
         Notice.PAUSED: stamp(lease.pause.at if lease.pause else None),
+        Notice.CAP: str(spent.percent if spent else 0),
     }
     return f"{notice.value}-{moments[notice]}" if notice in moments else notice.value
 

@@ -14,6 +14,7 @@ from bot.countering import Countering
 from bot.deciding import Deciding
 from bot.desk import Desk
 from bot.forms import Forms
+from bot.governing import Governing
 from bot.granting import Granting
 from bot.handing import Handing
 from bot.home import Home
@@ -54,7 +55,15 @@ class Parts:
         handing, attending = Handing(desk, self._acting, whom), Attending(desk, whom)
         reckoning = Reckoning(desk)
         self.commands = Commands(
-            desk, self.requesting, self._browsing, self._moving, handing, attending, reckoning, self._idling
+            desk,
+            self.requesting,
+            self._browsing,
+            self._moving,
+            handing,
+            attending,
+            reckoning,
+            self._idling,
+            Governing(desk, self._acting),
         )
         self.buttons: dict[str, Handle] = {**self._deciding_buttons(), **self._owning_buttons()}
         self.forms = self._forms()

@@ -42,7 +42,7 @@ def scene(world: World, sink: Sink) -> Scene:
 
 async def test_while_slack_delivers_nothing_is_mailed(scene: Scene) -> None:
     lease = await running(scene.world)
-    assert await scene.warn(lease) == Delivery(True, "slack:dm", "")
+    assert await scene.warn(lease) == Delivery(True, "slack:dm", owner=True)
     assert scene.mailed() == []
 
 
@@ -50,7 +50,7 @@ async def test_somebody_whom_slack_refuses_gets_mail_and_the_chain_ends_there(sc
     lease = await running(scene.world)
     await scene.world.slack.add_fault("error", "chat.postMessage", times=None, error="messages_tab_disabled")
     delivery = await scene.warn(lease)
-    assert delivery == Delivery(True, "email", "U0REQUESTER: messages_tab_disabled")
+    assert delivery == Delivery(True, "email", "U0REQUESTER: messages_tab_disabled", owner=True)
     assert scene.mailed() == [("requester@example.com", f"{lease.id} ends in 30 min")]
     assert "mails you this because Slack did not deliver it to you." in scene.sink.postbox.mails[0].body("plain")
 
@@ -68,10 +68,10 @@ async def test_without_patience_mail_goes_out_once_and_slack_has_its_message_lat
     await scene.slack_is_down()
     for _ in range(2):
         delivery = await scene.warn(lease, patient=False)
-        assert delivery == Delivery(True, "email", "U0REQUESTER: internal_error")
+        assert delivery == Delivery(True, "email", "U0REQUESTER: internal_error", owner=True)
     assert scene.mailed() == [("requester@example.com", f"{lease.id} ends in 30 min")]
     await scene.world.slack.clear_faults()
-    assert await scene.warn(lease) == Delivery(True, "slack:dm", "")
+    assert await scene.warn(lease) == Delivery(True, "slack:dm", owner=True)
     assert len(scene.mailed()) == 1
 
 
@@ -159,7 +159,7 @@ async def test_while_the_owner_is_away_the_delegate_hears_it_too(scene: Scene) -
     lease = await running(world)
     until = world.clock() + timedelta(days=3)
     with_delegate(world, "U0REQUESTER", "U0FINANCE", until)
-    assert await scene.warn(lease) == Delivery(True, "slack:dm", "")
+    assert await scene.warn(lease) == Delivery(True, "slack:dm", owner=True)
     await world.slack.person("requester").wait_for_message("ends in 30 min")
     told = visible_text(await world.slack.person("finance").wait_for_message("ends in 30 min"))
     assert "You get this because <@U0REQUESTER>, who owns it, is away until " in told
@@ -172,7 +172,7 @@ async def test_while_the_owner_is_away_the_delegate_hears_it_too(scene: Scene) -
 async def test_co_owners_are_warned_and_the_owner_s_hearing_decides(scene: Scene) -> None:
     world = scene.world
     lease = replace(await running(world), co_owners=(CoOwner("U0FINANCE", ("U0FINANCE",)), CoOwner("U0ADMIN")))
-    assert await scene.warn(lease) == Delivery(True, "slack:dm", "")
+    assert await scene.warn(lease) == Delivery(True, "slack:dm", owner=True)
     for name in ("requester", "finance", "admin"):
         told = visible_text(await world.slack.person(name).wait_for_message("ends in 30 min"))
         assert "You get this because" not in told
@@ -188,7 +188,7 @@ async def test_a_co_owner_whom_nothing_reaches_spoils_nothing(scene: Scene) -> N
     await scene.gone("finance")
     scene.sink.postbox.switch(recipient="550 5.1.1 nobody", whom="finance@")
     delivery = await scene.warn(lease)
-    assert delivery == Delivery(True, "slack:dm", "U0FINANCE is deactivated")
+    assert delivery == Delivery(True, "slack:dm", "U0FINANCE is deactivated", owner=True)
     await world.slack.person("admin").wait_for_message("ends in 30 min")
 
 
@@ -196,7 +196,7 @@ async def test_notices_that_are_always_mailed_are_mailed_besides(world: World, s
     scene = Scene(world, sink, always=frozenset({Notice.WARNING}))
     lease = await running(world)
     for _ in range(2):
-        assert await scene.warn(lease) == Delivery(True, "slack:dm", "")
+        assert await scene.warn(lease) == Delivery(True, "slack:dm", owner=True)
     await scene.channels.notify(lease, Notice.READY, timedelta(), world.clock(), revision=lease.revision)
     assert scene.mailed() == [("requester@example.com", f"{lease.id} ends in 30 min")]
     assert "mails you this besides its message in Slack." in sink.postbox.mails[0].body("plain")
@@ -211,9 +211,10 @@ async def test_mail_besides_that_fails_is_on_record_and_changes_nothing(world: W
         True,
         "slack:dm",
         f"U0REQUESTER by mail: mail server 127.0.0.1:{sink.port} answered 452 4.2.2 mailbox full",
+        owner=True,
     )
     sink.postbox.switch(data="")
-    assert await scene.warn(lease) == Delivery(True, "slack:dm", "")
+    assert await scene.warn(lease) == Delivery(True, "slack:dm", owner=True)
     assert len(scene.mailed()) == 1
 
 
@@ -261,9 +262,9 @@ async def test_an_event_is_posted_beside_and_its_failure_repeats_nothing(
     lease = await running(world)
     receiver.statuses = [500]
     delivery = await scene.warn(lease)
-    assert delivery == Delivery(True, "slack:dm", "webhook 127.0.0.1 answered 500")
-    assert await scene.warn(lease) == Delivery(True, "slack:dm", "")
-    assert await scene.warn(lease) == Delivery(True, "slack:dm", "")
+    assert delivery == Delivery(True, "slack:dm", "webhook 127.0.0.1 answered 500", owner=True)
+    assert await scene.warn(lease) == Delivery(True, "slack:dm", owner=True)
+    assert await scene.warn(lease) == Delivery(True, "slack:dm", owner=True)
     assert len(receiver.got) == 2
     messages = [visible_text(m) for m in await world.slack.person("requester").dms()]
     assert len([text for text in messages if "ends in 30 min" in text]) == 1
