@@ -111,6 +111,11 @@ def working(standing: Standing) -> int:
     return sum(1 for at in worked if at == standing.at)
 
 
+def name_of(track: Track) -> str:
+    """How a GPU is named to people: `3 of i-0abc`."""
+    return f"{track.device} of {track.machine}" if track.machine else track.device
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What a verdict is made of; `absent` GPUs were allocated and have no series at all."""
@@ -211,7 +216,7 @@ def _problem(observation: Observation, known: _Known, trusted: bool, whole: bool
     if known.absent:
         return f"{known.absent} of {known.gpus} GPUs have no series"
     if not whole:
-        names = [_name(one) for one in known.tracks if not one.marks & 1]
+        names = [name_of(one) for one in known.tracks if not one.marks & 1]
         return f"not seen, or with values that cannot be: GPU {', '.join(names[:NAMED])}"
     return known.hosts.problem
 
@@ -236,7 +241,7 @@ def _standing(lease_id: str, before: Standing | None, known: _Known, tick: Tick,
         peak_disk=hosts.peak_disk,
         peak_sessions=hosts.peak_sessions,
         peak_requests=hosts.peak_requests,
-        faulty=tuple(_name(one) for one in known.tracks if tracking.faulty(one, tick.at)),
+        faulty=tuple(name_of(one) for one in known.tracks if tracking.faulty(one, tick.at)),
         missed=_missed(before, known, verdict) if problem else 0,
         problem=problem,
         hosts_since=hosts.run.since,
@@ -278,10 +283,6 @@ def _missed(before: Standing | None, known: _Known, verdict: Verdict) -> int:
 
 def _before(before: Standing) -> Verdict | None:
     return before.before if before.verdict is Verdict.UNKNOWN else before.verdict
-
-
-def _name(track: Track) -> str:
-    return f"{track.device} of {track.machine}" if track.machine else track.device
 
 
 def _most(figures: Iterable[float | None]) -> float | None:

@@ -32,7 +32,8 @@ LOOKS = st.one_of(
     st.just(Look(None)),
     st.builds(Look, st.just((0.0, 0.0)), restarted=st.just(True)),
 )
-STRETCHES = st.tuples(LOOKS, st.integers(1, 30)).map(lambda one: [one[0]] * one[1])
+FLICKERING = st.integers(2, 12).map(lambda gap: [*([QUIET_LOOK] * (gap - 1)), Look(None)] * (40 // gap))
+STRETCHES = st.one_of(st.tuples(LOOKS, st.integers(1, 30)).map(lambda one: [one[0]] * one[1]), FLICKERING)
 DAYS = st.lists(STRETCHES, min_size=1, max_size=12).map(lambda many: [look for one in many for look in one])
 
 
