@@ -9,7 +9,7 @@ import pytest
 
 from lessor.config import loads
 from lessor.domain.attribution import attribute
-from lessor.domain.idle import Standing, Verdict
+from lessor.domain.idle import Verdict
 from lessor.domain.idle_review import at_maximum, kept_up
 from lessor.domain.judging import certain, changed, partly_idle
 from lessor.domain.ladder import Spared
