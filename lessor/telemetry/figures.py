@@ -82,7 +82,7 @@ def cards(region: str, listed: Iterable[Mapping[str, Any]]) -> tuple[Card, ...]:
     """The GPUs among listed metrics. Where one is listed several times, as sums and parts, the most exact counts."""
     found: dict[tuple[str, str], Card] = {}
     for metric in listed:
-        dimensions = tuple(sorted((str(one["Name"]), str(one["Value"])) for one in metric.get("Dimensions", ())))
+        dimensions = tuple((str(one["Name"]), str(one["Value"])) for one in metric.get("Dimensions", ()))
         said = dict(dimensions)
         machine, node, index = said.get("InstanceId", ""), said.get("host", ""), said.get("index", "")
         if not index or not (machine or node):
