@@ -19,6 +19,7 @@ from lessor.domain.lease import Lease
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import AuditReport
 from lessor.sandbox.aws.client import SimulatorClient
+from lessor.sandbox.gpus import GpusClient
 from lessor.sandbox.programs import NAMESPACE, Sandbox
 
 T = TypeVar("T")
@@ -27,12 +28,13 @@ LOOK_EVERY = 0.1
 
 
 class Evidence:
-    """Read-only looks; `opened` makes one."""
+    """Looks that change nothing, and what the GPUs are to do; `opened` makes one."""
 
-    def __init__(self, temporal: Client, ledger: SqlLedger, aws: SimulatorClient) -> None:
+    def __init__(self, temporal: Client, ledger: SqlLedger, aws: SimulatorClient, gpus: GpusClient) -> None:
         self._temporal = temporal
         self._ledger = ledger
         self._aws = aws
+        self._gpus = gpus
 
     async def lease_when(self, lease_id: str, holds: Callable[[Lease], bool]) -> Lease:
         """The lease once the ledger has it so; waits for ever, the caller sets the limit."""
@@ -73,6 +75,15 @@ class Evidence:
                 return found[0]
             await asyncio.sleep(LOOK_EVERY)
 
+    async def gpus_do(self, instance_id: str, **changes: Any) -> None:
+        """Let the GPUs of a machine work or idle, once they are seen; see `GpusClient.change`."""
+        while True:
+            state = await asyncio.to_thread(self._gpus.state)
+            if instance_id in [one["id"] for one in state["machines"]]:
+                break
+            await asyncio.sleep(LOOK_EVERY)
+        await asyncio.to_thread(self._gpus.change, instance_id, **changes)
+
     async def leftovers(self, lease_id: str) -> list[dict[str, Any]]:
         """What exists in AWS with the lease's tag."""
         return await asyncio.to_thread(self._aws.leftovers, lease_id)
@@ -83,4 +94,4 @@ async def opened(sandbox: Sandbox) -> AsyncIterator[Evidence]:
     """Evidence of a running sandbox."""
     client = await Client.connect(sandbox.temporal_address, namespace=NAMESPACE, data_converter=data_converter)
     with closing(open_ledger(sandbox.data.ledger_url, migrate=False)) as ledger:
-        yield Evidence(client, ledger, SimulatorClient(sandbox.aws_url))
+        yield Evidence(client, ledger, SimulatorClient(sandbox.aws_url), GpusClient(sandbox.gpus_url))

@@ -10,7 +10,7 @@ import pytest
 from bot.ids import Do
 from lessor.domain.lease import State
 from lessor.sandbox.demo_evidence import opened
-from lessor.sandbox.demo_story import Story, lease_of
+from lessor.sandbox.demo_players import Players, lease_of
 from lessor.sandbox.slack import SandboxClient
 from tests.e2e.running import Running, demo_policy, running
 
@@ -60,8 +60,8 @@ async def test_a_crash_of_the_temporal_server_loses_no_lease(sandbox: Running) -
 
 
 async def _ask(sandbox: Running) -> str:
-    async with SandboxClient(sandbox.slack_url) as slack, opened(sandbox) as evidence, asyncio.timeout(60):
-        return await Story(slack, evidence).request("Something that outlives a crash", "4min", "L4", 1)
+    async with SandboxClient(sandbox.slack_url) as slack, asyncio.timeout(60):
+        return await Players(slack).request("Something that outlives a crash", "4min", "L4", 1)
 
 
 async def _approve(slack: SandboxClient, lease_id: str) -> None:
