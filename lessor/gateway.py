@@ -17,14 +17,14 @@ from lessor.casework import Casework
 from lessor.contracts import Act, Answer, PeopleReport, SweepOutcome, Verb
 from lessor.domain.absence import Absence
 from lessor.domain.budget import BudgetRoom
-from lessor.domain.errors import FieldError, Invalid, Refused
+from lessor.domain.errors import Invalid, Refused
 from lessor.domain.identity import lease_id
 from lessor.domain.lease import OPEN, Lease, describe
 from lessor.domain.lookalike import lookalikes
 from lessor.domain.people import Person
 from lessor.domain.quota import Headroom
 from lessor.domain.quote import Quote
-from lessor.domain.request import Market, Need, Place, Request, validate
+from lessor.domain.request import Market, Need, Place, Request
 from lessor.engine import Engine, TakenError, UnreachableError
 from lessor.gauging import Gauging
 from lessor.offering import Choices, ModelChoice, Offering, PlaceChoice, Submitted
@@ -42,6 +42,7 @@ from lessor.ports import (
     Team,
 )
 from lessor.revising import revised
+from lessor.screening import Screening
 from lessor.sweeping import sweep
 
 __all__ = ["Choices", "Gateway", "ModelChoice", "Offering", "PlaceChoice", "Submitted"]
@@ -71,6 +72,7 @@ class Gateway:
         self._clock = clock
         self._accounting = Accounting(ledger, offering.plan)
         self._attendance = Attendance(directory, ledger, clock)
+        self._screening = Screening(offering, self._accounting, self.quote, clock)
         self.meter = Gauging(engine, ledger, self._known, clock, offering.metering)
 
     async def choices(self, person_id: str) -> Choices:
@@ -98,15 +100,9 @@ class Gateway:
     async def check(self, request: Request) -> None:
         """Raise `Invalid` with one message per bad field; what cannot be known now is left to the assessment."""
         person = await self._known(request.requester)
-        errors: list[FieldError] = []
-        try:
-            validate(request, self._offering.limits(person), self._clock())
-        except Invalid as invalid:
-            errors.extend(invalid.errors)
-        if not any(e.field in ("place", "count") for e in errors):
-            errors.extend(await self._unfillable(request))
+        errors = await self._screening.errors(request, person)
         if errors:
-            raise Invalid(tuple(errors))
+            raise Invalid(errors)
 
     async def submit(self, request: Request, *, anyway: bool = False) -> Submitted:
         """Keep the request, then start its workflow. The same interaction makes one lease, however often it comes."""
@@ -236,15 +232,6 @@ class Gateway:
                 "in lessor.yaml under organisation.people",
             )
         return person
-
-    async def _unfillable(self, request: Request) -> list[FieldError]:
-        try:
-            await self.quote(request.need, request.place, request.market)
-        except Refused as refusal:
-            if refusal.code == "no-offer":
-                return [FieldError("need", str(refusal))]
-            log.warning("quote-unavailable", place=str(request.place), why=str(refusal))
-        return []
 
     async def _similar(self, request: Request) -> tuple[str, ...]:
         person = await self._known(request.requester)

@@ -75,6 +75,7 @@ def request(
     market: Annotated[str, typer.Option(help="on-demand, spot or capacity-block.")] = "",
     place: Annotated[str, typer.Option(help="A place of lessor.yaml, a region or a zone.")] = "",
     disk: Annotated[str, typer.Option(help="Size of the root volume in GiB.")] = "",
+    cap: Annotated[str, typer.Option(help="The most that it may cost: 500 or '500 EUR'; no cap if left out.")] = "",
     tag: Annotated[list[str] | None, typer.Option(help="Another tag, as key=value; may be given again.")] = None,
     snapshot: Annotated[bool, typer.Option("--snapshot", help="Keep a snapshot when it is deleted.")] = False,
     key: Annotated[str, typer.Option(help="The same key makes one lease, however often it is sent.")] = "",
@@ -93,7 +94,7 @@ def request(
     from lessor.cli.requesting import Wanted, request_lease
 
     options = {"team": team, "until": until, "purpose": purpose, "workload": workload, "market": market}
-    options |= {"place": place, "disk": disk, "start": start, "schedule": schedule}
+    options |= {"place": place, "disk": disk, "start": start, "schedule": schedule, "cap": cap}
     wanted = Wanted(tuple(text), options, tuple(tag or ()), snapshot, key, anyway, yes)
     session = Session.of(context, actor, config, as_json)
     session.run(lambda gateway, person: request_lease(session, gateway, person, wanted))

@@ -84,6 +84,7 @@ async def _summary(session: Session, gateway: Gateway, draft: Draft, request: Re
         ("Until", draft.end.confirmation(request.begins(now)) if draft.end else ""),
         ("Hours", request.schedule),
         ("Price", price),
+        ("At most", str(request.cap) if request.cap else ""),
     ]
 
 

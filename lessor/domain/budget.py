@@ -121,6 +121,40 @@ def used(room: BudgetRoom) -> Decimal | None:
     return taken / room.ceiling if room.ceiling else Decimal(1 if taken > 0 else 0)
 
 
+def frozen(room: BudgetRoom) -> bool:
+    """Whether no new request is taken because the money of the month is used or planned; unknown is no reason."""
+    if room.then is Then.ALERT or room.spent is None or room.committed is None:
+        return False
+    return room.spent + room.committed >= room.ceiling
+
+
+def used_up(room: BudgetRoom) -> bool:
+    """Whether leases are to end because the money of the month is spent; what is only planned is not, nor unknown."""
+    return room.then is Then.END and room.spent is not None and room.spent >= room.ceiling
+
+
+def frozen_words(room: BudgetRoom) -> str:
+    """Why no new request is taken, and what to do."""
+    of = f" of {room.model}" if room.model else ""
+    limit = f"{spell_scope(room.scope)} has {_figure(room.ceiling)} {room.currency}{of} for {room.month}"
+    figures = f"{_figure(room.spent or Decimal(0))} are used and {_figure(room.committed or Decimal(0))} planned"
+    return (
+        f"{limit}, of which {figures}; "
+        "no new request is taken until leases end early, the month is over, or an administrator raises the limit in "
+        "lessor.yaml or lets it only warn there (then: alert)"
+    )
+
+
+def used_up_words(room: BudgetRoom) -> str:
+    """Why leases end, with the numbers."""
+    of = f" of {room.model}" if room.model else ""
+    spent = _figure(room.spent or Decimal(0))
+    return (
+        f"{spell_scope(room.scope)} has spent {spent} of the {_figure(room.ceiling)} {room.currency}{of} that it may "
+        f"spend in {room.month}"
+    )
+
+
 def _room(ceiling: Ceiling, month: str, entries: list[Entry], asked: Metering) -> BudgetRoom:
     mine = [e for e in entries if e.commitment.month == month and ceiling.counts(e.account, e.model)]
     wanted = [c for c in asked.commitments if c.month == month and ceiling.counts(asked.account, asked.model)]

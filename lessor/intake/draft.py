@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from lessor.domain.errors import FieldError, Invalid
+from lessor.domain.money import Money
 from lessor.domain.request import Limits, Market, Need, Place, Request, Workload
 from lessor.intake.wording import listed
 from lessor.when import End, Start
@@ -46,10 +47,10 @@ class Offered(Protocol):
 
 @dataclass(frozen=True)
 class Draft:
-    """`end_text` and `start_text` are as they were written, also when refused, so that a form can show them again.
+    """`end_text`, `start_text` and `cap_text` are as they were written, also when refused: a form can show them again.
 
     `missing` and `problems` name fields as `FieldError` does: need, count, start, end, schedule, team, workload,
-    purpose, market, place, disk_gib, data, tags. `places` are the names that can be chosen from.
+    purpose, market, place, disk_gib, data, cap, tags. `places` are the names that can be chosen from.
     """
 
     need: Need | None = None
@@ -69,6 +70,8 @@ class Draft:
     project: str = ""
     data: str = ""
     checkpoints: bool = False
+    cap: Money | None = None
+    cap_text: str = ""
     tags: dict[str, str] = field(default_factory=dict)
     places: tuple[str, ...] = field(default=(), compare=False)
     missing: tuple[str, ...] = ()
@@ -103,6 +106,7 @@ class Draft:
             project=self.project,
             data=self.data,
             checkpoints=self.checkpoints,
+            cap=self.cap,
         )
 
     def _wanted(self, name: str) -> str:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lessor.domain.errors import FieldError
+from lessor.domain.money import Money
 from lessor.domain.request import Market, Place, Workload
+from lessor.intake.caps import read_amount, unread
 from lessor.intake.draft import Draft, Offered, OfferedPlace
 from lessor.intake.needs import Canonical, Said, read_need
 from lessor.intake.wording import MARKETS, NO, WORKLOADS, YES, listed, squeezed
@@ -32,6 +34,8 @@ class Gathering:
     end_text: str = ""
     start: Start | None = None
     start_text: str = ""
+    most: Money | None = None
+    cap_text: str = ""
     single: dict[str, str] = field(default_factory=dict)
     where: Place | None = None
     nowhere: list[str] = field(default_factory=list)
@@ -71,6 +75,8 @@ class Gathering:
             project=self.single.get("project", ""),
             data=self.single.get("data", "").casefold(),
             checkpoints=self.single.get("checkpoints") == "yes",
+            cap=self.most,
+            cap_text=self.cap_text,
             tags=self.tags,
             places=tuple(one.name for one in self.offered.places),
             missing=tuple(name for name, value in present.items() if not value and name not in wrong),
@@ -112,6 +118,17 @@ class Gathering:
             self._yes_or_no(name, value)
         else:
             self._once(name, value, name)
+
+    def cap(self, text: str) -> None:
+        """The most that it may cost; what is no amount is kept as it was said, so that a form can show it again."""
+        money = read_amount(text, self.offered.limits.currency)
+        if money is None:
+            self.cap_text = self.cap_text or text
+            self.wrong("cap", unread(text))
+        else:
+            self.cap_text = self.cap_text or money.exact
+            self._once("cap", money.exact, "cap")
+            self.most = self.most or money
 
     def team(self, value: str) -> None:
         """One of the person's teams; another one is kept as it was said, so that the refusal can name it."""

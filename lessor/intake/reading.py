@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
 from lessor.catalog import load_catalogue
+from lessor.intake.caps import take_cap
 from lessor.intake.draft import Draft, Offered
 from lessor.intake.gathering import Gathering, find_place
 from lessor.intake.needs import LONGEST, NAMES_GPUS, Canonical, Said, read_need, read_unknown
 from lessor.intake.wording import (
+    CLOCKED,
     CONNECTORS,
     END_CONNECTORS,
     END_STARTERS,
     FLAG,
+    LENGTH,
     MARKETS,
     OPTION,
     OPTIONS,
@@ -32,9 +34,6 @@ from lessor.typed import Token, tokens
 from lessor.when import speaks_of_a_start, speaks_of_an_end
 from lessor.when.spans import UNIT, parse_span
 
-CLOCKED = re.compile(r"[:\-]|\d\s?[ap]\.?m")
-"""What makes a number after `from` a time or a date: `from 9:00`, `from 2026-12-24`, `from 9 am`."""
-LENGTH = re.compile(rf"\s\d+(\.\d+)?\s?({'|'.join(UNIT)})$")
 LOOKS = 300
 LONGEST_END = 8
 """Words in the longest end: `until the end of next month 18:00 Europe/Berlin`."""
@@ -78,6 +77,7 @@ class _Reader:
     @property
     def _takes(self) -> tuple[Callable[[int], int], ...]:
         return (
+            lambda at: take_cap(self.words, at, self.found.offered.limits.currency, self.found.cap),
             self._take_option,
             self._take_start,
             self._take_need,

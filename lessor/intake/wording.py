@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from lessor.domain.request import Market, Workload
 from lessor.when.days import MONTH, WEEKDAY
-from lessor.when.spans import NUMBERS
+from lessor.when.spans import NUMBERS, UNIT
 
 WORKLOADS = {
     "training": Workload.TRAINING,
@@ -60,6 +60,9 @@ OPTIONS = {
 }
 OPTION = re.compile(r"(?:[-–—]{1,2})?([a-z][\w-]*)[:=](.*)", re.IGNORECASE | re.DOTALL)
 FLAG = re.compile(r"(?:--|—|–)([a-z][\w-]*)", re.IGNORECASE)
+CLOCKED = re.compile(r"[:\-]|\d\s?[ap]\.?m")
+"""What makes a number after `from` a time or a date: `from 9:00`, `from 2026-12-24`, `from 9 am`."""
+LENGTH = re.compile(rf"\s\d+(\.\d+)?\s?({'|'.join(UNIT)})$")
 YES = ("yes", "true", "y", "1", "on")
 NO = ("no", "false", "n", "0", "off")
 POINTS = ("until", "till", "til", "through")

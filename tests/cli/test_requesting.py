@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from typer.testing import Result
 
+from lessor.domain.money import Money
 from lessor.domain.request import Need, Place, Request, Workload
 from lessor.gateway import Submitted
 from tests.cli.conftest import FakeGateway
@@ -106,3 +108,21 @@ def test_the_answer_as_json(lessor: Lessor) -> None:
     result = lessor("request", *COMPLETE, "--json")
     expected = {"ok": True, "lease_id": "gpu-7k3qxa2m", "existing": False, "recorded_only": False}
     assert json.loads(result.stdout) == expected
+
+
+def test_a_cap_is_an_option_or_part_of_the_text(lessor: Lessor, gateway: FakeGateway) -> None:
+    result = lessor("request", *COMPLETE, "--cap", "1,000 USD", "--key", "a")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "At most" in result.stdout
+    assert "1,000.00 USD" in result.stdout
+    lessor("request", *COMPLETE, "cap", "1000", "--key", "a")
+    lessor("request", *COMPLETE, "cap:1000", "usd", "--key", "a")
+    assert [request.cap for request, _ in gateway.requests] == [Money(Decimal(1000))] * 3
+    assert gateway.requests[0] == gateway.requests[1] == gateway.requests[2]
+
+
+def test_a_cap_that_is_no_amount_sends_nothing(lessor: Lessor, gateway: FakeGateway) -> None:
+    result = lessor("request", *COMPLETE, "--cap", "not much")
+    assert result.exit_code != 0
+    assert "cap: 'not much' is no amount of money; write it like 500, 1,200.50 or 500 EUR" in result.stderr
+    assert gateway.requests == []
