@@ -1,5 +1,5 @@
-"""An idle lease in a browser: warned with its figures as a picture, left alone on its owner's word, warned anew, stopped
-with its disks kept, and started again. And a stop that an administrator's brake holds back.
+"""An idle lease in a browser: warned with its figures as a picture, left alone on its owner's word, warned anew, then
+stopped with its disks kept, and started again. And a stop that an administrator's brake holds back.
 
 Minutes are seconds here. The pictures go to tests/out/screenshots, as those of the whole story.
 """

@@ -95,8 +95,8 @@ DEFAULT: Final[dict[str, Any]] = {
             {
                 "command": "/gpu",
                 "description": "Ask for GPUs, extend and release them",
-                "usage_hint": "[request | list | show | extend | shorten | release | transfer | share | away | quota"
-                " | help]",
+                "usage_hint": "[request | list | show | extend | shorten | release | snooze | stop | start | transfer"
+                " | share | away | quota | help]",
                 "suggestions": [
                     "request [what and until when]",
                     "list",
@@ -105,6 +105,11 @@ DEFAULT: Final[dict[str, Any]] = {
                     "shorten ID WHEN",
                     "restore ID WHEN [reason]",
                     "release ID",
+                    "snooze ID WHEN REASON",
+                    "dispute ID WHAT IT DID",
+                    "stop ID",
+                    "start ID",
+                    "consent ID",
                     "transfer ID @PERSON [team:KEY]",
                     "take ID",
                     "share ID @PERSON",
@@ -113,6 +118,11 @@ DEFAULT: Final[dict[str, Any]] = {
                     "away until WHEN [@PERSON]",
                     "back",
                     "quota",
+                    "admin brake on REASON",
+                    "admin brake off REASON",
+                    "admin meter",
+                    "admin verdicts",
+                    "admin spare ID [WHEN] REASON",
                 ],
             }
         ],
