@@ -178,12 +178,17 @@ def attempt(read):
     """What `read` gives; None when it cannot, said once on the log for each reason."""
     try:
         return read()
-    except (OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError) as error:
+    except Exception as error:
         reason = f"{read.__name__}: {type(error).__name__}"
         if reason not in SAID:
             SAID.add(reason)
-            print("lessor-host-exporter: cannot read " + reason, file=sys.stderr, flush=True)
+            say("cannot read " + reason)
         return None
+
+
+def say(what):
+    sys.stderr.write(f"lessor-host-exporter: {what}\n")
+    sys.stderr.flush()
 
 
 SAID = set()
@@ -252,7 +257,7 @@ def serve(latest, address, port):
             pass
 
     server = ThreadingHTTPServer((address, port), Page)
-    print(f"lessor-host-exporter: listening on port {server.server_port}", file=sys.stderr, flush=True)
+    say(f"listening on port {server.server_port}")
     server.serve_forever()
 
 
