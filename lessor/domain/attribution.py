@@ -40,20 +40,19 @@ def subject(lease: Lease) -> Subject:
         next((one.id for one in held if one.kind is Kind.NAMESPACE), ""),
         place.provider,
         place.name,
-        _started(lease),
+        started(lease),
     )
 
 
-def _started(lease: Lease) -> datetime | None:
-    """Since when it runs without having been stopped; a new price is no new start."""
-    since = lease.spans[-1].start if lease.spans else None
-    for span in reversed(lease.spans[:-1]):
+def started(lease: Lease, at: datetime | None = None) -> datetime | None:
+    """Since when it ran at that instant, or runs, without having been stopped; a new price is no new start."""
+    spans = [one for one in lease.spans if at is None or one.start < at]
+    since = spans[-1].start if spans else None
+    for span in reversed(spans[:-1]):
         if span.end != since:
-            break
+            return since
         since = span.start
-    else:
-        return lease.ready_at
-    return since
+    return lease.ready_at
 
 
 def attribute(
