@@ -139,7 +139,14 @@ def test_every_message_of_every_state_is_one_that_slack_takes(state: State, zone
             assert 0 < len(page.payload["text"]) <= 4_000
 
 
-_MORE: dict[str, object] = {"before": timedelta(minutes=30), "away_until": None, "owns": True, "decision": "", "by": "", "why": ""}
+_MORE: dict[str, object] = {
+    "before": timedelta(minutes=30),
+    "away_until": None,
+    "owns": True,
+    "decision": "",
+    "by": "",
+    "why": "",
+}
 _MORE |= {"happened": "idle-cleared", "counted": 8, "idle_gpus": 7, "working": 1}
 
 

@@ -20,6 +20,7 @@ from bot.directory import SlackDirectory
 from bot.installation import introduce
 from bot.notifier import SlackNotifier
 from bot.people import People
+from bot.pictures import Draw, Pictures
 from bot.settings import SlackSettings
 from bot.slack_client import SlackClient
 from lessor.accounting import Accounting
@@ -132,9 +133,11 @@ class World:
         await self.settled()
         return change.lease
 
-    async def running(self, lease: Lease, access: str = "aws ssm start-session --target i-0aaa") -> Lease:
+    async def running(
+        self, lease: Lease, access: str = "aws ssm start-session --target i-0aaa", by: str = MANAGER.id
+    ) -> Lease:
         """The lease approved, provisioned and usable from now on."""
-        await self.act(lease, Verb.APPROVE, MANAGER.id)
+        await self.act(lease, Verb.APPROVE, by)
         now = self.clock()
         await self.move(lease, life.start_provisioning, now)
         hourly = lease.quote.offer.hourly if lease.quote else None
@@ -186,6 +189,7 @@ async def a_world(
     plan: QuotaPlan = PLAN,
     judge: Judge | None = None,
     data: tuple[str, ...] = (),
+    draw: Draw | None = None,
 ) -> AsyncIterator[World]:
     """The bot connected to `slack`. With `engine` it is another replica before the same workflows."""
     async with aiohttp.ClientSession() as session:
@@ -195,7 +199,9 @@ async def a_world(
         ledger = engine.ledger if engine else open_ledger(database_url)
         directory = SlackDirectory(people, api)
         cloud = FakeCloud(clock)
-        notifier = SlackNotifier(api, directory, ledger, settings, rooms=Accounting(ledger, lambda: plan).around)
+        rooms = Accounting(ledger, lambda: plan).around
+        pictures = Pictures(api, ledger, ledger, draw) if draw else None
+        notifier = SlackNotifier(api, directory, ledger, settings, rooms=rooms, pictures=pictures)
         engine_ = engine or FakeEngine(ledger, directory, notifier, cloud, clock)
         offering = Offering(places, models, lambda p: _limits(p, places, data), lambda: plan, judge)
         gateway = Gateway(engine_, ledger, directory, {"aws": cloud}, offering, clock)
