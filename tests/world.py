@@ -18,6 +18,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
+from activities.meter import MeterSettings
 from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
@@ -34,6 +35,7 @@ from lessor.domain.request import Need, Place, Request, Workload
 from lessor.domain.resource import Condition
 from lessor.domain.terms import Terms
 from lessor.ledger import SqlLedger, open_ledger
+from lessor.overspending import Overspending
 from lessor.ports import Team
 from lessor.runs import TemporalRuns
 from lessor.when.calendar import Calendar, Schedule
@@ -258,6 +260,8 @@ class World:
                 directory,
                 self._now,
                 lambda: self.idle_plan,
+                MeterSettings,
+                Overspending(self.ledger, lambda: self.plan).found,
             ),
         )
 

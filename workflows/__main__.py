@@ -33,13 +33,14 @@ from lessor.accounting import Accounting
 from lessor.config import Config, ConfigError
 from lessor.domain.braking import BrakeTerms
 from lessor.domain.idle_plan import IdlePlan
-from lessor.domain.quota import QuotaPlan, Then
+from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Place
 from lessor.drawing import Drawer
 from lessor.leaving import leave
 from lessor.metrics import served_metrics
 from lessor.notify import Webhook
 from lessor.notify.opening import Opened, open_channels
+from lessor.overspending import Overspending, ends_leases
 from lessor.ports import Directory, LedgerUnavailableError, Notifier
 from lessor.reload import LiveConfig, keep_current
 from lessor.rendering import slack_renderer
@@ -132,13 +133,13 @@ async def _connected(stop: asyncio.Event) -> Client | None:
 
 
 async def _keep_schedules(client: Client, config: Config) -> None:
-    """One for each regular look; where no source of telemetry is configured there is nothing to meter."""
+    """One for each regular look; none for the meter without a source of telemetry or a limit that ends leases."""
     places = [Place(place.provider, place.name) for place in config.places]
     await keep_schedule(client, sweep_schedule(places, config.lease.sweep_every))
     await keep_schedule(client, people_schedule(config.lease.people_sweep_every))
-    if config.metering:
-        budgets = any(ceiling.then is Then.END for ceiling in config.quota_plan.ceilings)
-        await keep_schedule(client, meter_schedule(config.metering, budgets=budgets))
+    sources, budgets = config.metering is not None, ends_leases(config.quota_plan)
+    if sources or budgets:
+        await keep_schedule(client, meter_schedule(config.telemetry.every, budgets=budgets, sources=sources))
     else:
         await drop_schedule(client, contracts.METER_SCHEDULE)
 
@@ -182,7 +183,8 @@ def _meter(settings: Settings, parts: Parts, client: Client, directory: Director
     def plan() -> IdlePlan:
         return parts.config.idle_plan
 
-    return MeterActivities(sources, parts.ledger, runs, directory, utc_now, plan, terms)
+    over = Overspending(parts.ledger, lambda: parts.config.quota_plan).found
+    return MeterActivities(sources, parts.ledger, runs, directory, utc_now, plan, terms, over)
 
 
 def _meter_settings(config: Config) -> MeterSettings:

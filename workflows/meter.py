@@ -33,6 +33,9 @@ class MeterWorkflow:
     async def run(self, start: MeterInput) -> MeterReport:
         before = workflow.get_last_completion_result(MeterReport) if workflow.has_last_completion_result() else None
         wanted = MeterTick(floored(_meant_for(), start.every), start.every, _silent(before))
+        if not start.sources:
+            await _look_at_budgets(start, wanted.at)
+            return MeterReport(wanted.at, stored=False)
         try:
             report = await tick_calls.tick(wanted)
         except FailureError as error:
@@ -60,13 +63,22 @@ def _silent(before: MeterReport | None) -> tuple[tuple[str, int], ...]:
 
 async def _besides(start: MeterInput, report: MeterReport, before: MeterReport | None) -> None:
     """What a tick may do without; the next one does it."""
+    await _look_at_budgets(start, report.at)
     try:
-        if start.budgets:
-            await tick_calls.check_budgets(report.at)
         if before is None or floored(before.at, HOUR) != floored(report.at, HOUR):
             await tick_calls.tidy(report.at)
     except FailureError as error:
         workflow.logger.warning("beside the tick of %s: %s", report.at, calls.reason(error))
+
+
+async def _look_at_budgets(start: MeterInput, at: datetime) -> None:
+    """Whose money is used up, where leases end for that."""
+    if not start.budgets:
+        return
+    try:
+        await tick_calls.check_budgets(at)
+    except FailureError as error:
+        workflow.logger.warning("budgets at %s: %s", at, calls.reason(error))
 
 
 def _details(report: MeterReport) -> str:

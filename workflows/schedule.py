@@ -51,14 +51,17 @@ def people_schedule(every: timedelta) -> Schedule:
     return _every(every, action)
 
 
-def meter_schedule(every: timedelta, *, budgets: bool = False) -> Schedule:
-    """Reads what every GPU does; a tick that was missed is caught up while it is the latest one, and no other."""
+def meter_schedule(every: timedelta, *, budgets: bool = False, sources: bool = True) -> Schedule:
+    """Reads what every GPU does; a tick that was missed is caught up while it is the latest one, and no other.
+
+    With `budgets` it looks whose money is used up; without `sources` only at that.
+    """
     action = ScheduleActionStartWorkflow(
         contracts.METER_WORKFLOW,
-        MeterInput(every, budgets),
+        MeterInput(every, budgets, sources),
         id=contracts.METER_SCHEDULE,
         task_queue=contracts.TASK_QUEUE,
-        static_summary="read what every GPU does",
+        static_summary="read what every GPU does" if sources else "look whose money is used up",
     )
     return _every(every, action)
 

@@ -43,10 +43,14 @@ class OverBudget:
 
 @dataclass(frozen=True)
 class MeterInput:
-    """One tick, as long as the schedule's interval; with `budgets` it is looked whether money is used up as well."""
+    """One tick, as long as the schedule's interval; with `budgets` it is looked whether money is used up as well.
+
+    Without `sources` of telemetry nothing is metered, and only money is looked at.
+    """
 
     every: timedelta = timedelta(minutes=1)
     budgets: bool = False
+    sources: bool = True
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,8 @@ class SourceReport:
 class MeterReport:
     """What one tick came to: counts, and the few leases whose verdict changed.
 
-    `stored` is false for a tick that was on record already. `brake` says why nobody was told of idle leases.
+    `stored` is false for a tick that was on record already. `brake` says why nothing is stopped, with `doubt` why
+    nobody was told of idle leases either.
     """
 
     at: datetime
@@ -92,3 +97,4 @@ class MeterReport:
     problem: str = ""
     pages: tuple[PageInput, ...] = ()
     unheard: tuple[PageInput, ...] = ()
+    doubt: bool = False

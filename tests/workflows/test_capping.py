@@ -6,11 +6,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from lessor import contracts
-from lessor.contracts import Notice, OverBudget, Verb
+from lessor.contracts import MeterInput, MeterReport, Notice, OverBudget, Verb
 from lessor.domain import costing, storage
+from lessor.domain.capping import MONEY_GONE
 from lessor.domain.ladder import Why
 from lessor.domain.lease import Lease, State
 from lessor.domain.money import Money
+from lessor.domain.quota import Ceiling, Kind, Then
 from lessor.domain.terms import AtCap, Terms
 from tests.world import MANAGER, REQUESTER, Handle, World
 
@@ -137,3 +139,32 @@ async def test_a_payer_without_money_ends_it_with_its_warnings(world: World) -> 
     events = world.events(handle)
     assert events.count("over-budget") == 1
     assert events.index("over-budget") < events.index("warned") < events.index("ended")
+
+
+async def test_the_regular_look_at_budgets_ends_leases_without_any_telemetry(world: World) -> None:
+    """7 USD are spent after 2.8 of 8 hours; whoever looks before that tells nobody."""
+    month_long = Ceiling("team:research", Decimal(7), Kind.MONEY, hard=False, then=Then.END)
+    world.allow(month_long)
+    handle = await world.active()
+
+    async def look(number: int) -> MeterReport:
+        with world.env.auto_time_skipping_disabled():
+            return await world.env.client.execute_workflow(
+                contracts.METER_WORKFLOW,
+                MeterInput(budgets=True, sources=False),
+                id=f"budgets-{number}",
+                task_queue=contracts.TASK_QUEUE,
+                result_type=MeterReport,
+            )
+
+    assert not (await look(1)).stored
+    assert "over-budget" not in world.events(handle)
+    await world.sleep(3 * HOUR)
+    for number in range(2, 5):
+        await look(number)
+    lease = await world.when(handle, lambda one: "over-budget" in world.events(handle), "word of it")
+    assert world.events(handle).count("over-budget") == 1
+    assert lease.ends_at is not None
+    await world.sleep(MONEY_GONE + MINUTE)
+    assert (await world.until(handle, State.STOPPED)).ending_reason == "its end date"
+    assert world.ledger.last_tick() is None
