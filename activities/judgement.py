@@ -58,15 +58,19 @@ def judge_one(before: Standing | None, seen: Observation, one: Metered, every: t
 
 def brake_of(
     fleet: Mapping[str, Metered], before: Before, now: Sequence[Standing], silent: bool, terms: BrakeTerms, brake: Brake
-) -> str:
-    """Why nothing may be stopped after this tick, whatever its verdicts say; empty when none looks like a mistake."""
-    at = max((one.at for one in now), default=None)
-    if at is None:
-        return ""
+) -> tuple[str, bool]:
+    """Why nothing may be stopped after this tick, empty when nothing looks like a mistake; and whether it is believed.
+
+    What is not to be believed comes first: then nobody is to be warned either.
+    """
+    if not now:
+        return "", False
     silenced = [one.lease_id for one in now if one.missed] if silent else []
-    stops = (braking.stops_at(fleet[one.lease_id].lease, one, fleet[one.lease_id].terms) for one in now)
     at_once = braking.all_at_once(before.standings, now, silenced, terms)
-    return at_once or braking.too_many(stops, len(now), terms, brake, at)
+    if at_once:
+        return at_once, True
+    stops = (braking.stops_at(fleet[one.lease_id].lease, one, fleet[one.lease_id].terms) for one in now)
+    return braking.too_many(stops, len(now), terms, brake, now[0].at), False
 
 
 def verdicts(standings: Sequence[Standing]) -> dict[str, int]:
@@ -88,9 +92,7 @@ def pages(readings: Readings, report: MeterReport, before: Before, now: Sequence
         broken = set(one.faulty) - set(known.faulty if known else ())
         if broken:
             names = ", ".join(sorted(broken))
-            yield PageInput(
-                Alarm.FAULTY_GPU, one.lease_id, f"GPU {names} looks broken: busy or full without any process"
-            )
+            yield PageInput(Alarm.FAULTY_GPU, one.lease_id, f"GPU {names} looks broken: busy or full without a process")
     if not readings.silent:
         yield from _unseen(now)
 

@@ -143,12 +143,14 @@ class MeterActivities:
         for seen, one in zip(observe(fleet, readings, wanted.at), fleet.values(), strict=True):
             found.append((seen, judge_one(before.standings.get(seen.lease_id), seen, one, wanted.every)))
         now = tuple(standing for _, standing in found)
+        brake, doubt = brake_of(fleet, before, now, bool(readings.silent), settings.brake, self._ledger.brake())
         report = MeterReport(
             wanted.at,
             sources=counted_on(readings.reports, before.report.sources if before.report else ()),
             leases=len(now),
             verdicts=verdicts(now),
-            brake=brake_of(fleet, before, now, bool(readings.silent), settings.brake, self._ledger.brake()),
+            brake=brake,
+            doubt=doubt,
             problem=_left_out(self._fleet.left_out),
         )
         report = replace(report, pages=tuple(pages(readings, report, before, now)))
@@ -163,27 +165,32 @@ class MeterActivities:
         self, report: MeterReport, standings: tuple[Standing, ...], fleet: Mapping[str, Metered], every: timedelta
     ) -> MeterReport:
         """Put the brake on where the tick calls for it, then tell leases."""
-        brake = await asyncio.to_thread(self._braked, report)
-        alone = brake.on and brake.by == braking.BY
-        told, trouble = await self._teller.tell(standings, fleet, report.at, every, quiet=alone)
-        called = (PageInput(Alarm.BRAKE, "idle stops", report.brake),) if report.brake and alone else ()
+        brake, put = await asyncio.to_thread(self._braked, report)
+        doubt = brake.on and brake.doubt
+        told, trouble = await self._teller.tell(standings, fleet, report.at, every, quiet=doubt)
+        called = (PageInput(Alarm.BRAKE, "idle stops", report.brake),) if put else ()
         return replace(
             report,
             told=told[:NAMED],
-            brake=brake.reason if alone else "",
+            brake=braking.spelled(brake) if brake.on else "",
+            doubt=doubt,
             problem="; ".join(words for words in (report.problem, trouble) if words),
             pages=(*called, *report.pages),
         )
 
-    def _braked(self, report: MeterReport) -> Brake:
-        """The brake that holds after a tick. What a person said of it after the tick comes first."""
+    def _braked(self, report: MeterReport) -> tuple[Brake, bool]:
+        """The brake that holds after a tick, and whether that tick put it on, now or in an attempt before this one.
+
+        What a person said of it after the tick comes first.
+        """
         brake = self._ledger.brake()
+        wanted = Brake(True, braking.BY, report.at, report.brake, report.doubt)
         later = brake.at is not None and brake.at >= report.at
-        if not report.brake or brake.on or later:
-            return brake
-        put = Brake(True, braking.BY, self._clock(), report.brake)
-        self._ledger.set_brake(put)
-        return put
+        held = brake.on and brake.doubt >= wanted.doubt
+        if not report.brake or held or later:
+            return brake, brake == wanted
+        self._ledger.set_brake(wanted)
+        return wanted, True
 
     def _before(self) -> Before:
         """Where leases stood after the latest tick on record."""

@@ -12,7 +12,7 @@ from math import floor
 
 from lessor.domain.idle import IdleTerms, Standing, Verdict
 from lessor.domain.ladder import Brake
-from lessor.domain.lease import Lease
+from lessor.domain.lease import Lease, minute
 
 BY = "lessor"
 """Who puts the brake on where nobody did."""
@@ -39,6 +39,12 @@ class BrakeTerms:
     def most(self, fleet: int) -> int:
         """How many of so many leases may be stopped within an hour."""
         return max(floor(self.share * fleet), self.least - 1)
+
+
+def spelled(brake: Brake) -> str:
+    """Why nothing is stopped while it is on, in words."""
+    since = f" since {minute(brake.at)}" if brake.at else ""
+    return f"the brake is on{since}, by {brake.by}: {brake.reason}"
 
 
 def stops_at(lease: Lease, standing: Standing, terms: IdleTerms) -> datetime | None:

@@ -114,9 +114,13 @@ class Consent:
 
 @dataclass(frozen=True)
 class Brake:
-    """Whether stops for being idle are held back everywhere: on whose word, since when and why."""
+    """Whether stops for being idle are held back everywhere: on whose word, since when and why.
+
+    With `doubt` the verdicts themselves cannot be believed, so that nobody is warned either.
+    """
 
     on: bool = False
     by: str = ""
     at: datetime | None = None
     reason: str = ""
+    doubt: bool = False

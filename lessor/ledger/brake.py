@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, select
 
+from lessor.domain.braking import spelled
 from lessor.domain.ladder import Brake
 from lessor.domain.lease import Event, minute
 from lessor.domain.records import FLEET
@@ -54,7 +55,7 @@ class SqlBrakeBook(Book):
             self._db.alone(connection, STOPS_LOCK)
             brake = _brake(connection)[1]
             if brake.on:
-                return held_back(brake)
+                return spelled(brake)
             if connection.execute(_CLAIMED, {"lease": lease_id, "since": since}).first() is not None:
                 return ""
             taken = connection.scalar(_COUNT, {"since": since}) or 0
@@ -70,14 +71,8 @@ class SqlBrakeBook(Book):
         return insert.on_conflict_do_update(index_elements=[BRAKES.c.subject], set_=new)
 
 
-def held_back(brake: Brake) -> str:
-    """Why nothing stops while it is on, in words."""
-    since = f" since {minute(brake.at)}" if brake.at else ""
-    return f"the brake is on{since}, by {brake.by}: {brake.reason}"
-
-
 def brake_row(revision: int, brake: Brake) -> dict[str, Any]:
-    named = {"held": brake.on, "actor": brake.by, "at": brake.at, "reason": brake.reason}
+    named = {"held": brake.on, "actor": brake.by, "at": brake.at, "reason": brake.reason, "doubt": brake.doubt}
     return {"subject": FLEET, "revision": revision, **named}
 
 
@@ -89,7 +84,7 @@ def fingerprint(revision: int, brake: Brake) -> str:
 
 
 def stored(row: Row[Any]) -> Brake:
-    return Brake(row.held, row.actor, row.at, row.reason)
+    return Brake(row.held, row.actor, row.at, row.reason, row.doubt)
 
 
 def _brake(connection: Connection) -> tuple[int, Brake]:

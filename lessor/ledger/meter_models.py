@@ -85,6 +85,7 @@ class BrakeRow(Base):
     actor: Mapped[str]
     at: Mapped[datetime | None]
     reason: Mapped[str]
+    doubt: Mapped[bool]
 
 
 class StopClaimRow(Base):

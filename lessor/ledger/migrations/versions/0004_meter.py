@@ -85,6 +85,7 @@ def _stops() -> None:
         sa.Column("actor", sa.Text(), nullable=False),
         sa.Column("at", Instant(), nullable=True),
         sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("doubt", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("subject", name="pk_brakes"),
     )
     op.create_table(
