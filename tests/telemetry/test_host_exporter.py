@@ -19,9 +19,11 @@ from typing import Any
 
 import pytest
 
+from lessor.providers.aws.image import LARGEST_USER_DATA
+from lessor.rendering import Renderer
 from tests.telemetry.server import eventually
 
-PROGRAM = Path(__file__).parents[2] / "deploy" / "host" / "lessor-host-exporter.py"
+PROGRAM = Path(__file__).parents[2] / "templates" / "aws" / "lessor-host-exporter.py"
 CARDS = "0, GPU-a, Disabled\n1, GPU-b, Disabled\n2, GPU-c, Enabled\n"
 
 
@@ -155,6 +157,18 @@ def test_the_program_answers_with_the_lease_of_its_machine(tmp_path: Path) -> No
 
     assert 'lessor_host_sessions{Hostname="' in page
     assert ',lessor_lease="gpu-7k3qxa2m"} 0\n' in page
+
+
+def test_a_machine_that_is_to_be_metered_installs_it_at_its_first_start(tmp_path: Path) -> None:
+    facts = {"lease_id": "gpu-7k3qxa2m", "owner": "U0REQUESTER", "team": "research", "region": "us-east-1"}
+
+    text = Renderer("aws").render("user-data-metered.sh.j2", **facts)
+
+    assert text.startswith(Renderer("aws").render("user-data.sh.j2", **facts))
+    assert text.partition("<<'EXPORTER'\n")[2].partition("\nEXPORTER\n")[0].rstrip() == PROGRAM.read_text().rstrip()
+    assert len(text.encode()) < LARGEST_USER_DATA
+    (tmp_path / "user-data.sh").write_text(text)
+    subprocess.run(["/bin/sh", "-n", tmp_path / "user-data.sh"], check=True)
 
 
 def _page(url: str) -> str:

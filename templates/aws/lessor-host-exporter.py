@@ -202,7 +202,7 @@ def page(machine, node, lease):
     lines = []
     for name, labels, value in machine.figures():
         inside = ",".join(f'{key}="{escaped(text)}"' for key, text in {**labels, **common}.items())
-        lines.append(f"{name}{{{inside}}} {value}")
+        lines.append(name + "{" + inside + "} " + str(value))
     return "\n".join(lines) + "\n"
 
 
