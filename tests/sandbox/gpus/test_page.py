@@ -68,6 +68,7 @@ async def test_what_is_measured_goes_missing_and_comes_back(shown: tuple[Stage, 
     await row.get_by_role("button", name="Exporter goes").click()
     await expect(row.get_by_role("button", name="Exporter gone")).to_have_attribute("aria-pressed", "true")
     await expect(row).to_have_class("unmeasured")
+    await expect(page.locator("#figure-unmeasured")).to_have_text("1")
     assert stage.simulation.doing(FOUR.id).exporter is Exporter.GONE
     await row.get_by_role("button", name="Exporter gone").click()
     await row.get_by_role("button", name="Gap of 1 min").click()

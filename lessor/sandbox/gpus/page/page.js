@@ -63,10 +63,13 @@ function measured(machine, change) {
       choice("No labels", "No series says whose it is", !doing.labelled, () => change({ labelled: !doing.labelled }), "warn")));
 }
 
+function isUnmeasured(machine) {
+  return machine.silent > 0 || machine.doing.exporter === "gone" || seen.answers !== "well";
+}
+
 function row(machine) {
   const change = (changes) => post(`/_sim/machines/${machine.id}`, changes);
-  const unmeasured = machine.silent > 0 || machine.doing.exporter === "gone" || seen.answers !== "well";
-  const made = element("tr", { class: unmeasured ? "unmeasured" : "", "data-machine": machine.id },
+  const made = element("tr", { class: isUnmeasured(machine) ? "unmeasured" : "", "data-machine": machine.id },
     element("td", { class: "mono" }, machine.lease || "no lease", element("small", {}, machine.id), element("small", {}, `${machine.type}, ${machine.gpus} × ${machine.model}`)),
     element("td", {}, element("div", { class: "gpus" }, ...machine.loads.map(gpu))),
     happens(machine, change), measured(machine, change));
@@ -97,7 +100,7 @@ function draw(state) {
   const loads = state.machines.flatMap((machine) => machine.loads);
   $("figure-gpus").textContent = loads.length;
   $("figure-working").textContent = loads.filter((load) => load.engine > 0).length;
-  $("figure-queries").textContent = state.asked.length;
+  $("figure-unmeasured").textContent = state.machines.filter(isUnmeasured).length;
   const open = new Set([...$("asked").querySelectorAll("details[open]")].map((one) => one.dataset.at));
   // A number that somebody types stays as it is until it is theirs no more.
   if (!$("machines").contains(document.activeElement) || document.activeElement.tagName !== "INPUT")
