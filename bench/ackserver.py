@@ -28,7 +28,7 @@ from bench.people import TEAM
 from bench.worker import Directory
 from bot.__main__ import SWITCH_SECONDS, THREADS
 from bot.app import build_app
-from bot.background import Background, Workshop
+from bot.background import Background, Workshop, settle
 from bot.desk import Desk
 from bot.http import PATH, Signatures, web_app
 from bot.installation import Installation
@@ -105,6 +105,7 @@ async def _product(wanted: argparse.Namespace, stack: AsyncExitStack) -> web.App
     sys.setswitchinterval(SWITCH_SECONDS)
     workshop = await stack.enter_async_context(Workshop())
     desk = await workshop.do(_desk(wanted, workshop))
+    settle()
     return web_app(build_app(desk, INSTALLATION), INSTALLATION, Signatures(SECRET), desk.background.front)
 
 

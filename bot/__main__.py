@@ -19,7 +19,7 @@ from slack_sdk.errors import SlackApiError
 
 from bot import slack_errors
 from bot.app import build_app
-from bot.background import Background, Workshop
+from bot.background import Background, Workshop, settle
 from bot.desk import Desk
 from bot.directory import slack_directory
 from bot.http import Signatures, web_app
@@ -93,6 +93,7 @@ async def _serve(settings: Settings, parts: Parts) -> None:
         starting = asyncio.ensure_future(workshop.do(_start_unstarted(desk.gateway)))
         stack.callback(starting.cancel)
         stack.callback(asyncio.ensure_future(keep_current(parts.live)).cancel)
+        settle()
         await _listen(stack, stop, desk, installation, settings, parts.config)
         log.info("bot-ready", mode=parts.config.slack.mode, team=installation.team_id)
         await stop.wait()
