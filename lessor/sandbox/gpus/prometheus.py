@@ -14,6 +14,7 @@ from aiohttp import web
 
 from lessor.sandbox.gpus.doing import Answers
 from lessor.sandbox.gpus.promql import QueryError, Sample, evaluate, parse
+from lessor.sandbox.gpus.promql.tree import Node
 from lessor.sandbox.gpus.simulation import Asked, Simulation
 
 Json = dict[str, Any]
@@ -59,7 +60,7 @@ class Api:
         return _success("vector", shown)
 
 
-def _parsed(query: str) -> Any:
+def _parsed(query: str) -> Node:
     try:
         return parse(query)
     except QueryError as refused:

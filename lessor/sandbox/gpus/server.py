@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
-from typing import Any
-
 from aiohttp import web
 
 from lessor.catalog import Catalogue
@@ -89,7 +87,7 @@ async def keep_seeing(simulation: Simulation, aws: SimulatorClient, catalogue: C
 
 
 @contextlib.asynccontextmanager
-async def listening(simulation: Simulation, port: int = 0, host: str = "127.0.0.1") -> Any:
+async def listening(simulation: Simulation, port: int = 0, host: str = "127.0.0.1") -> AsyncIterator[str]:
     """Serve on a free (or the given) port for as long as the block runs; gives the address."""
     runner = web.AppRunner(make_application(simulation), access_log=None, shutdown_timeout=0.2)
     await runner.setup()
