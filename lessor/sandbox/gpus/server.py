@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
+
 from aiohttp import web
 
 from lessor.catalog import Catalogue
