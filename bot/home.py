@@ -95,7 +95,7 @@ class Home:
         now, shown = self._desk.now(), mine[:MINE_MOST]
         blocks: list[Block] = []
         for lease in shown:
-            row = [*self._buttons.requester(lease, now), self._buttons.details(lease.id)]
+            row = self._buttons.mine(lease, now)
             blocks += self._entry(lease, person, "line.j2", row)
         following = f"{shown[-1].id}|{deciding}" if len(mine) > MINE_MOST else ""
         return blocks + self._pages(following, f"|{deciding}" if after else "")

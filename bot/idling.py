@@ -22,6 +22,7 @@ from lessor.contracts import Verb
 from lessor.domain.authority import require_steward
 from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
+from lessor.domain.ladder import Why
 from lessor.domain.lease import IN_USE, Lease, describe
 from lessor.domain.people import Person
 from lessor.domain.worktime import DAY, next_open
@@ -120,10 +121,10 @@ class Idling:
             raise Refused("wrong-state", f"{lease.id} is not seen idle any more, so nothing is stopped")
 
     async def _disputable(self, ask: Ask, lease: Lease, person: Person) -> None:
-        require_steward(lease, person)
-        if lease.idle is None or lease.state not in IN_USE:
+        """The same, where what was stopped for the verdict can be answered as well."""
+        if lease.pause is None or lease.pause.why is not Why.IDLE or lease.idle is None:
             await self._answerable(ask, lease, person)
-            raise Refused("wrong-state", f"{lease.id} is not seen idle any more, so there is no verdict to dispute")
+        require_steward(lease, person)
 
     async def _stoppable(self, ask: Ask, lease: Lease, person: Person) -> None:
         require_steward(lease, person)

@@ -84,6 +84,12 @@ class Buttons:
         """Under a warning."""
         return [*self._extend(lease), self.release(lease.id), self._plain(Do.KEEP, "keep", lease.id)]
 
+    def mine(self, lease: Lease, now: datetime) -> list[ButtonElement]:
+        """For its requester in a list: what can be answered while it does nothing, and what there is anyway."""
+        if lease.state is State.ACTIVE and lease.idle is not None:
+            return [*self._extend(lease, "plain"), *self.idle(lease)]
+        return [*self.requester(lease, now), self.details(lease.id)]
+
     def idle(self, lease: Lease) -> list[ButtonElement]:
         """Under a warning that it does nothing: give it back, stop it, say that it is used, or that this is wrong."""
         consents = lease.volatile and lease.consent is None and lease.stoppable
