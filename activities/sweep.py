@@ -13,7 +13,7 @@ from activities.beating import beating, still_current
 from activities.errors import as_application_errors
 from lessor.contracts import Observed, PlaceReport, RunsReport, SweepPlace, SweepRuns
 from lessor.domain import heartbeat, sweep
-from lessor.domain.lease import OPEN, Lease
+from lessor.domain.lease import OPEN, Lease, State
 from lessor.domain.request import Place
 from lessor.domain.resource import Tagged
 from lessor.ports import Ended, LeaseQuery, LeaseRuns, Ledger, ProviderError, Watch
@@ -96,7 +96,7 @@ class SweepActivities:
         failed = {i for (i, _), answer in done if isinstance(answer, BaseException)}
         stranded = tuple(i for i in ended if i in failed or i not in chosen)
         words = "; ".join(p for p in problems if p)
-        overdue = await asyncio.to_thread(self._overdue, leases)
+        overdue = await asyncio.to_thread(self._overdue)
         return RunsReport(len(leases), resumed[:NAMED], words, stranded[:NAMED], brake, overdue)
 
     def _of_place(self, place: Place) -> list[Lease]:
@@ -108,9 +108,12 @@ class SweepActivities:
         now = self._clock()
         return [lease for lease in self._open() if sweep.ripe(lease, now)]
 
-    def _overdue(self, leases: Iterable[Lease]) -> str:
+    def _overdue(self) -> str:
         every = self._metering()
-        return heartbeat.overdue(self._ledger.last_tick(), leases, every, self._clock()) if every else ""
+        if every is None:
+            return ""
+        running = self._ledger.leases(LeaseQuery(states=(State.ACTIVE.value,), limit=PAGE))
+        return heartbeat.overdue(self._ledger.last_tick(), running, every, self._clock())
 
     def _still_open(self, ended: Mapping[str, Ended]) -> dict[str, Ended]:
         """Those whose lease is open still: one that closed between the two looks has rightly no workflow (law 2)."""

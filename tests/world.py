@@ -87,6 +87,7 @@ class World:
     waking: Week | None = None
     telemetry: FakeTelemetry = field(default_factory=FakeTelemetry)
     idle_plan: IdlePlan = field(default_factory=IdlePlan)
+    metering: timedelta | None = None
     script: Script | None = None
 
     @asynccontextmanager
@@ -250,7 +251,9 @@ class World:
             ),
             ProvisioningActivities(providers, self.ledger, activity_time),
             MessageActivities(self.notifier, self.ledger, activity_time),
-            SweepActivities({"aws": self.cloud}, self.ledger, TemporalRuns(self.env.client), self._now),
+            SweepActivities(
+                {"aws": self.cloud}, self.ledger, TemporalRuns(self.env.client), self._now, lambda: self.metering
+            ),
             PeopleActivities(directory, self.ledger, TemporalRuns(self.env.client), activity_time),
             SteeredMeter(
                 lambda: self.script,
