@@ -148,6 +148,8 @@ def _subtitle(frame: Frame, clock: _Clock, bars: Sequence[dict[str, Any]]) -> st
 
 def _points(seen: Sequence[Observation], clock: _Clock, frame: Frame) -> Iterator[dict[str, Any]]:
     """The lines, a gap as a point without a value."""
+    if not seen:
+        return
     steps = [(b.at - a.at).total_seconds() for a, b in pairwise(seen)]
     usual = median(steps) if steps else 0.0
     width = max((frame.end - frame.begin).total_seconds() / POINTS_MOST, usual)

@@ -46,6 +46,11 @@ class Drawer:
         self._thread: ThreadPoolExecutor | None = None
         self._turn = asyncio.Lock()
 
+    @property
+    def pid(self) -> int:
+        """The process that drew the latest chart; 0 where there is none."""
+        return self._child.pid if self._child else 0
+
     async def png(self, shown: Figures) -> bytes:
         """The chart. Raises `DrawingError` in time, whatever happens to the renderer."""
         try:
