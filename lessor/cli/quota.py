@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from lessor.cli.output import Column, print_json, table, tell
 from lessor.cli.session import DONE, Session
-from lessor.domain.budget import BudgetRoom
+from lessor.domain.budget import BudgetRoom, frozen, used_up
 from lessor.domain.errors import Refused
 from lessor.domain.people import Person
-from lessor.domain.quota import Headroom, Kind, spell_scope
+from lessor.domain.quota import Headroom, Kind, Then, spell_scope
 
 if TYPE_CHECKING:
     from lessor.accounting import Usage
@@ -60,7 +60,17 @@ def _held(room: Headroom) -> tuple[str, ...]:
 def _spent(room: BudgetRoom) -> tuple[str, ...]:
     what = f"{room.model} {_unit(room)} in {room.month}".strip()
     figures = (_figure(room.ceiling), _figure(room.spent), _figure(room.committed), _figure(room.left))
-    return (spell_scope(room.scope), what, *figures, "" if room.hard else "soft")
+    return (spell_scope(room.scope), what, *figures, _note(room))
+
+
+def _note(room: BudgetRoom) -> str:
+    """Whether it is a soft limit, and what follows when it is used up, or does now."""
+    then = {Then.ALERT: "", Then.FREEZE: "no new requests once used up", Then.END: "leases end once used up"}[room.then]
+    if used_up(room):
+        then = "used up: leases end"
+    elif frozen(room):
+        then = "used up: no new requests"
+    return ", ".join(filter(None, ("" if room.hard else "soft", then)))
 
 
 def _total(usage: Usage) -> str:
@@ -83,7 +93,7 @@ def _facts(usage: Usage) -> dict[str, object]:
         "scope": usage.account.scopes[0],
         "gpus": usage.gpus,
         "quotas": [_quota_facts(room) for room in usage.rooms],
-        "budgets": [_budget_facts(room) | {"ceiling": str(room.ceiling), "left": room.left} for room in usage.budgets],
+        "budgets": [_budget_facts(room) | _limit_facts(room) for room in usage.budgets],
         "month": [_budget_facts(total) for total in usage.totals],
     }
 
@@ -98,3 +108,9 @@ def _budget_facts(room: BudgetRoom) -> dict[str, object]:
     facts: dict[str, object] = {"scope": room.scope, "kind": room.kind.value, "model": room.model, "month": room.month}
     facts |= {"spent": room.spent, "committed": room.committed, "currency": room.currency, "hard": room.hard}
     return facts
+
+
+def _limit_facts(room: BudgetRoom) -> dict[str, object]:
+    """What only a limit has, beside what is taken of it."""
+    facts: dict[str, object] = {"ceiling": str(room.ceiling), "left": room.left}
+    return facts | {"then": room.then.value, "frozen": frozen(room), "used_up": used_up(room)}

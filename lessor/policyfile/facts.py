@@ -36,6 +36,8 @@ class RequestFacts:
     checkpoints: Annotated[bool | None, "whether the work survives an interruption"] = None
     start_in_hours: Annotated[Decimal | None, "hours until it is to begin; 0 for at once"] = None
     schedule: Annotated[str | None, "working hours outside which it is stopped; empty if none were given"] = None
+    capped: Annotated[bool | None, "whether it may cost only so much; without a cap the next one is unknown"] = None
+    cap: Annotated[Decimal | None, "the most that it may cost, by the requester's own wish"] = None
 
 
 @dataclass(frozen=True)

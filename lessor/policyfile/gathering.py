@@ -84,6 +84,8 @@ def _request(request: Request, quote: Quote | None, now: datetime) -> RequestFac
         checkpoints=request.checkpoints,
         start_in_hours=_units(max((request.start or now) - now, timedelta()), timedelta(hours=1)),
         schedule=request.schedule,
+        capped=request.cap is not None,
+        cap=request.cap.amount if request.cap else None,
     )
 
 

@@ -27,6 +27,7 @@ COMPARISONS = {
 
 NEEDS = {
     "quote.known": ("quote.hourly", "quote.total", "quote.market_hourly", "quote.currency"),
+    "request.capped": ("request.cap",),
     "team.limited": ("team.quota", "team.used", "team.free", "team.after"),
     "budget.limited": ("budget.ceiling", "budget.spent", "budget.committed", "budget.left", "budget.share"),
     "budget.hours_limited": ("budget.hours_ceiling", "budget.hours_used", "budget.hours_left"),

@@ -23,6 +23,8 @@ IN_THE_REQUEST: Mapping[str, Callable[[Request], Any]] = {
     "request.data": lambda request: request.data,
     "request.checkpoints": lambda request: request.checkpoints,
     "request.schedule": lambda request: request.schedule,
+    "request.capped": lambda request: request.cap is not None,
+    "request.cap": lambda request: request.cap.amount if request.cap else None,
     "place.name": lambda request: request.place.name,
     "place.provider": lambda request: request.place.provider,
 }

@@ -11,7 +11,7 @@ from typer.testing import Result
 
 from lessor.accounting import Usage
 from lessor.domain.budget import BudgetRoom
-from lessor.domain.quota import Account, Ceiling, Headroom, Kind
+from lessor.domain.quota import Account, Ceiling, Headroom, Kind, Then
 from tests.builders import a_quota
 from tests.cli.conftest import FakeGateway
 
@@ -78,6 +78,9 @@ def test_one_team_as_json(lessor: Lessor) -> None:
         "hard": True,
         "ceiling": "2000",
         "left": "449.5",
+        "then": "alert",
+        "frozen": False,
+        "used_up": False,
     }
     assert [one["kind"] for one in found["month"]] == ["gpu-hours", "money"]
 
@@ -99,3 +102,25 @@ def test_a_ceiling_of_a_cohort_is_shown_once_for_all_its_teams(lessor: Lessor, g
     usage = gateway.usages["team:research"]
     gateway.usages["person:U0REQUESTER"] = Usage(usage.account, 5, (cohort, cohort), (), usage.totals)
     assert lessor("quota").stdout.count("cohort ml") == 1
+
+
+@pytest.mark.parametrize(
+    ("then", "spent", "note"),
+    [
+        (Then.ALERT, 2000, ""),
+        (Then.FREEZE, 1000, "no new requests once used up"),
+        (Then.FREEZE, 1700, "used up: no new requests"),
+        (Then.END, 1000, "leases end once used up"),
+        (Then.END, 1700, "used up: no new requests"),
+        (Then.END, 2000, "used up: leases end"),
+    ],
+)
+def test_what_follows_when_a_limit_is_used_up_stands_beside_it(
+    lessor: Lessor, gateway: FakeGateway, then: Then, spent: int, note: str
+) -> None:
+    room = BudgetRoom(
+        "team:research", MONTH, Kind.MONEY, Decimal(2000), Decimal(spent), PLANNED, currency="USD", then=then
+    )
+    gateway.usages["team:research"] = Usage(Account("research"), 0, (), (room,), totals(SPENT, PLANNED))
+    row = " ".join(lessor("quota", "research").stdout.splitlines()[1].split())
+    assert row == f"team research USD in 2026-06 2,000 {spent:,} 300 {2000 - spent - 300:,} {note}".strip()

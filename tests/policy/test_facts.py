@@ -16,7 +16,7 @@ from lessor.domain.worktime import Hours
 from lessor.policyfile import facts
 from lessor.policyfile.facts import BudgetFacts, LeaseFacts, QuoteFacts, SimilarFacts, TeamFacts, TimeFacts
 from lessor.policyfile.gathering import Site
-from tests.builders import MANAGER, REQUESTER, a_quota, a_quote, a_request
+from tests.builders import MANAGER, REQUESTER, a_quota, a_quote, a_request, usd
 from tests.policy.test_policyfile import NOW, a_price
 
 
@@ -91,13 +91,18 @@ def test_budget_facts_speak_of_the_tightest_budget_after_this_request(
 def test_facts_of_what_else_was_asked_for() -> None:
     plain = facts(Case(a_request(), None, REQUESTER, NOW)).request
     assert (plain.project, plain.data, plain.checkpoints, plain.schedule) == ("", "", False, "")
-    assert plain.start_in_hours == 0
+    assert (plain.start_in_hours, plain.capped, plain.cap) == (0, False, None)
     request = a_request(
-        project="x", data="secret", checkpoints=True, schedule="office", start=NOW + timedelta(minutes=90)
+        project="x",
+        data="secret",
+        checkpoints=True,
+        schedule="office",
+        start=NOW + timedelta(minutes=90),
+        cap=usd("500"),
     )
     asked = facts(Case(request, None, REQUESTER, NOW)).request
     assert (asked.project, asked.data, asked.checkpoints, asked.schedule) == ("x", "secret", True, "office")
-    assert asked.start_in_hours == Decimal("1.5")
+    assert (asked.start_in_hours, asked.capped, asked.cap) == (Decimal("1.5"), True, Decimal(500))
 
 
 def test_facts_of_the_place_similar_leases_and_the_lease() -> None:
