@@ -1,35 +1,7 @@
-"""A Prometheus for the tests that write its samples themselves: one for all of them, each with a label of its own."""
+"""The fixtures of tests that ask a real Prometheus."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from tests.telemetry.fixtures import installed, prometheus_server, store
 
-import pytest
-
-from tests.telemetry.server import PrometheusServer, program, prometheus
-from tests.telemetry.store import Store
-
-
-@pytest.fixture(scope="session")
-def installed() -> str:
-    """Prometheus' program; without it there is nothing to test with, which in CI is a failure."""
-    try:
-        return program()
-    except FileNotFoundError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(error))
-
-
-@pytest.fixture(scope="session")
-def server(installed: str) -> Iterator[PrometheusServer]:
-    """A Prometheus that scrapes nothing."""
-    with prometheus() as running:
-        yield running
-
-
-@pytest.fixture
-def store(server: PrometheusServer, request: pytest.FixtureRequest) -> Store:
-    """An empty store, as far as this test sees."""
-    return Store(server, request.node.nodeid)
+__all__ = ["installed", "prometheus_server", "store"]

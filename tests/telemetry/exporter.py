@@ -55,7 +55,7 @@ class Gpu:
         }
         if self.slice_id:
             labels |= {"GPU_I_PROFILE": self.profile or "1g.10gb", "GPU_I_ID": self.slice_id}
-        labels["Hostname"] = hostname
+        labels |= {"Hostname": hostname, "DCGM_FI_DRIVER_VERSION": "570.195.03"}
         if self.pod or self.namespace:
             labels |= {"container": self.container or "main", "namespace": self.namespace, "pod": self.pod}
         return {name: value for name, value in (labels | self.extra).items() if name not in self.without}

@@ -128,6 +128,8 @@ def _config(exporters: Sequence[Exporter], scrape: str) -> str:
     static = [{"targets": [one.target], "labels": one.labels} for one in exporters]
     return json.dumps(
         {
+            # Tests write their history beside each other, each of them from its own beginning.
+            "storage": {"tsdb": {"out_of_order_time_window": "1d"}},
             "global": {"scrape_interval": scrape, "scrape_timeout": scrape},
             "scrape_configs": [{"job_name": "dcgm-exporter", "static_configs": static}],
         }

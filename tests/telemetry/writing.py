@@ -15,7 +15,7 @@ Line = tuple[Mapping[str, str], Sequence[Sample]]
 
 
 def write(url: str, lines: Iterable[Line]) -> None:
-    """Store all lines in one request: a store takes no sample that is an hour older than one that it has already."""
+    """Store all lines in one request."""
     body = _snappy(b"".join(_field(1, _series(labels, samples)) for labels, samples in lines))
     headers = {
         "Content-Encoding": "snappy",
