@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from lessor.cli.idle_app import idle_app
 from lessor.cli.idling_app import idling_app
 from lessor.cli.meter_app import meter_app
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Reason, Yes
@@ -31,6 +32,7 @@ audit_app = typer.Typer(help="The record of everything that happened.", no_args_
 app.add_typer(config_app, name="config")
 app.add_typer(audit_app, name="audit")
 app.add_typer(policy_app, name="policy")
+app.add_typer(idle_app, name="idle")
 app.add_typer(people_app)
 app.add_typer(requests_app)
 app.add_typer(time_app)

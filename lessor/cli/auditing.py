@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lessor.cli.browsing import event_facts
-from lessor.cli.output import refuse, tell
+from lessor.cli.output import progress, refuse, tell
 from lessor.cli.session import DONE, REFUSED, Session, refusals
 from lessor.domain.errors import Refused
 from lessor.settings import read_settings
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def verify(session: Session) -> int:
     """0 when the chain of events is whole, 1 with the first wrong entries when it is not."""
-    with refusals(session.as_json), _ledger(session) as ledger, _progress("Reading the record") as progress:
-        report = ledger.verify(progress)
+    with refusals(session.as_json), _ledger(session) as ledger, progress("Reading the record") as told:
+        report = ledger.verify(told)
     facts = {"ok": not report.problems, "events": report.events, "head": report.head, "problems": report.problems}
     if report.problems and not session.as_json:
         refuse(False, "broken-chain", "\n".join(report.problems))
@@ -65,17 +65,3 @@ def _ledger(session: Session) -> Iterator[SqlLedger]:
         yield ledger
     finally:
         ledger.close()
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar on stderr, only where somebody sees it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

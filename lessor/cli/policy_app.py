@@ -57,11 +57,30 @@ def policy_explain(
 @policy_app.command("replay")
 def policy_replay(
     context: typer.Context,
-    policy: Annotated[Path, typer.Option("--policy", metavar="FILE", help="A lessor.yaml with the changed rules.")],
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", metavar="FILE", help="A lessor.yaml with changed rules.", show_default=False),
+    ] = None,
+    idle: Annotated[
+        Path | None,
+        typer.Option("--idle", metavar="FILE", help="A lessor.yaml with changed idle thresholds.", show_default=False),
+    ] = None,
     since: Annotated[str, typer.Option(help="Only requests since a date or so long ago: 2026-11-01, 30d.")] = "",
+    days: Annotated[int, typer.Option(min=1, max=366, help="With --idle: telemetry of so many days.")] = 7,
     as_json: AsJson = False,
 ) -> None:
-    """Run changed rules over the requests on record and list what would have been different."""
-    from lessor.cli.policies import replay_policy
+    """Run changed rules or idle thresholds over what is on record and list what would have been different.
 
-    raise typer.Exit(replay_policy(Session.of(context, "", None, as_json), policy, since))
+    With --policy requests are decided anew. With --idle the telemetry on record is judged anew: which leases would have
+    been warned or stopped, what that would have saved, and whose people called a verdict wrong.
+    """
+    session = Session.of(context, "", None, as_json)
+    if policy and not idle:
+        from lessor.cli.policies import replay_policy
+
+        raise typer.Exit(replay_policy(session, policy, since))
+    if idle and not policy:
+        from lessor.cli.idle_replaying import replay_idle
+
+        raise typer.Exit(replay_idle(session, idle, days))
+    raise typer.BadParameter("give either --policy FILE or --idle FILE")

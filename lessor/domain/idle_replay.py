@@ -6,7 +6,7 @@ is taken to have been stopped until it was seen to work again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -53,22 +53,21 @@ class Outcome:
 
 
 def replay(
-    leases: Mapping[str, Lease], observations: Iterable[Observation], plan: IdlePlan, every: timedelta
+    lease_of: Callable[[str], Lease | None], observations: Iterable[Observation], plan: IdlePlan, every: timedelta
 ) -> tuple[Outcome, ...]:
-    """What would have become of each lease of which something is on record, by its id; in order of time.
+    """What would have become of each lease of which something was seen, by its id; observations are in order of time.
 
-    Observations of leases that are not among `leases` are left out.
+    `lease_of` gives the lease as it is on record; what was seen of one that is not is left out.
     """
-    runs: dict[str, _Run] = {}
+    runs: dict[str, _Run | None] = {}
     for seen in observations:
-        run = runs.get(seen.lease_id)
-        if run is None:
-            lease = leases.get(seen.lease_id)
-            if lease is None:
-                continue
-            run = runs[seen.lease_id] = _Run(lease, plan.terms(replace(lease, spared=None)), every, _as_it_ran(lease))
-        run.tick(seen)
-    return tuple(runs[key].outcome() for key in sorted(runs))
+        if seen.lease_id not in runs:
+            lease = lease_of(seen.lease_id)
+            runs[seen.lease_id] = _begun(lease, plan, every) if lease else None
+        run = runs[seen.lease_id]
+        if run:
+            run.tick(seen)
+    return tuple(run.outcome() for _, run in sorted(runs.items()) if run)
 
 
 @dataclass
@@ -120,6 +119,11 @@ class _Run:
                 return
             self.now = idling.warned(self.now, step.rung, "replay", at, owner=True).lease
             self.warned += 1
+
+
+def _begun(lease: Lease, plan: IdlePlan, every: timedelta) -> _Run:
+    """An administrator's word is no threshold: it holds here as it held then."""
+    return _Run(lease, plan.terms(replace(lease, spared=None)), every, _as_it_ran(lease))
 
 
 def _as_it_ran(lease: Lease) -> Lease:

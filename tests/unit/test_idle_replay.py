@@ -39,7 +39,7 @@ def day(lease: Lease, *stretches: tuple[int, float], since: int = 0) -> Iterator
 
 
 def replayed(lease: Lease, *stretches: tuple[int, float], plan: IdlePlan = STRICT) -> Outcome:
-    (found,) = replay({lease.id: lease}, day(lease, *stretches), plan, MINUTE)
+    (found,) = replay({lease.id: lease}.get, day(lease, *stretches), plan, MINUTE)
     return found
 
 
@@ -99,7 +99,7 @@ def test_only_what_it_ran_is_saved_and_its_warm_up_counts_from_its_start_then() 
     lease = one_gpu(spans=spans)
     plan = replace(STRICT, organisation={**STRICT.organisation, "warm_up": HOUR})
     seen = [*day(lease, (66, 0.0)), *day(lease, (120, 0.0), since=100)]
-    (found,) = replay({lease.id: lease}, seen, plan, MINUTE)
+    (found,) = replay({lease.id: lease}.get, seen, plan, MINUTE)
     assert [(one.since - READY) // MINUTE for one in found.rests] == [190], "the warm-up ends at 160"
     assert found.money == usd("49.16")
 
@@ -107,7 +107,6 @@ def test_only_what_it_ran_is_saved_and_its_warm_up_counts_from_its_start_then() 
 def test_leases_that_are_not_known_are_left_out_and_others_are_in_order() -> None:
     lease, other = one_gpu(), replace(one_gpu(), id="gpu-00000001")
     seen = [one for pair in zip(day(lease, (5, 0.0)), day(other, (5, 0.0)), strict=True) for one in pair]
-    found = replay(
-        {lease.id: lease, other.id: other}, [*seen, replace(seen[0], lease_id="gpu-99999999")], STRICT, MINUTE
-    )
+    known = {lease.id: lease, other.id: other}
+    found = replay(known.get, [*seen, replace(seen[0], lease_id="gpu-99999999")], STRICT, MINUTE)
     assert [one.lease.id for one in found] == ["gpu-00000001", "gpu-7k3qxa2m"]
