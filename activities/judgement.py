@@ -15,8 +15,10 @@ from lessor.domain import braking
 from lessor.domain.attribution import attribute, crowded
 from lessor.domain.braking import BrakeTerms
 from lessor.domain.idle import Standing, Verdict
+from lessor.domain.idle_review import at_maximum
 from lessor.domain.judging import advance
 from lessor.domain.ladder import Brake
+from lessor.domain.request import spell
 from lessor.domain.usage import Observation
 
 log = logging.getLogger(__name__)
@@ -77,7 +79,9 @@ def verdicts(standings: Sequence[Standing]) -> dict[str, int]:
     return dict(Counter(one.verdict.value for one in standings))
 
 
-def pages(readings: Readings, report: MeterReport, before: Before, now: Sequence[Standing]) -> Iterator[PageInput]:
+def pages(
+    readings: Readings, report: MeterReport, before: Before, now: Sequence[Standing], fleet: Mapping[str, Metered]
+) -> Iterator[PageInput]:
     """What administrators have to hear of one tick. What lasts is told when it begins, not with every tick."""
     for source in report.sources:
         if source.silent == SILENT:
@@ -88,13 +92,23 @@ def pages(readings: Readings, report: MeterReport, before: Before, now: Sequence
         for node, problem in sorted(crowded(reading).items()):
             yield PageInput(Alarm.UNLABELLED, node or reading.source, f"{problem}; nothing is stopped as idle there")
     for one in now:
-        known = before.standings.get(one.lease_id)
-        broken = set(one.faulty) - set(known.faulty if known else ())
-        if broken:
-            names = ", ".join(sorted(broken))
-            yield PageInput(Alarm.FAULTY_GPU, one.lease_id, f"GPU {names} looks broken: busy or full without a process")
+        yield from _odd(before.standings.get(one.lease_id), one, fleet[one.lease_id])
     if not readings.silent:
         yield from _unseen(now)
+
+
+def _odd(before: Standing | None, now: Standing, one: Metered) -> Iterator[PageInput]:
+    """GPUs that look broken since this tick, and those that have been at their maximum for too long since then."""
+    broken = set(now.faulty) - set(before.faulty if before else ())
+    if broken:
+        names = ", ".join(sorted(broken))
+        yield PageInput(Alarm.FAULTY_GPU, now.lease_id, f"GPU {names} looks broken: busy or full without a process")
+    full = set(at_maximum(now, one.terms)) - set(at_maximum(before, one.terms) if before else ())
+    if full and one.terms.review_after:
+        names, purpose = ", ".join(sorted(full)), one.lease.request.purpose[:200]
+        length = spell(one.terms.review_after)
+        what = f"GPU {names} was at its maximum for {length}; it is to {purpose!r}, as {one.lease.owner} said"
+        yield PageInput(Alarm.REVIEW, now.lease_id, f"{what}. Nothing is stopped for that")
 
 
 def _unseen(now: Sequence[Standing]) -> Iterator[PageInput]:

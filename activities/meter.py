@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from temporalio import activity
 
@@ -26,12 +26,15 @@ from lessor.contracts import Alarm, Clearance, LeaseRef, MeterReport, MeterTick,
 from lessor.domain import braking
 from lessor.domain.braking import BrakeTerms
 from lessor.domain.idle import Standing, Verdict
+from lessor.domain.idle_review import NEVER_IDLE, kept_up
 from lessor.domain.judging import QUIET, certain
 from lessor.domain.ladder import Brake
 from lessor.domain.lease import State
 from lessor.ports import Directory, LeaseRuns, Ledger, Telemetry
 
 KEEP = timedelta(days=14)
+REVIEWED = 0
+"""The hour in UTC after which it is looked, once a day, what never falls idle."""
 NAMED = 200
 """How many ids a report carries at most."""
 
@@ -113,9 +116,10 @@ class MeterActivities:
         return Clearance(not why, why, found)
 
     @activity.defn
-    async def tidy(self, at: datetime) -> int:
-        """Add up the hours that are over, and drop what has been kept long enough; how many rows were dropped."""
-        return await asyncio.to_thread(self._tidy, at)
+    async def tidy(self, at: datetime) -> tuple[PageInput, ...]:
+        """Add up the hours that are over, and drop what has been kept long enough; once a day, what to look at."""
+        async with beating():
+            return await asyncio.to_thread(self._tidy, at)
 
     @activity.defn
     async def check_budgets(self, at: datetime) -> int:
@@ -153,7 +157,7 @@ class MeterActivities:
             doubt=doubt,
             problem=_left_out(self._fleet.left_out),
         )
-        report = replace(report, pages=tuple(pages(readings, report, before, now)))
+        report = replace(report, pages=tuple(pages(readings, report, before, now, fleet)))
         if not self._ledger.meter(wanted.at, found, report):
             self._kept = None
             stored = self._before()
@@ -223,9 +227,21 @@ class MeterActivities:
         most = self._settings().brake.most(report.leases if report else 0)
         return self._ledger.claim_stop(lease_id, at, at - braking.WITHIN, most)
 
-    def _tidy(self, at: datetime) -> int:
+    def _tidy(self, at: datetime) -> tuple[PageInput, ...]:
         self._ledger.roll_up(at)
-        return self._ledger.forget_before(at - self._settings().keep)
+        self._ledger.forget_before(at - self._settings().keep)
+        if at.astimezone(UTC).hour != REVIEWED:
+            return ()
+        found = (one for one in self._before().standings.values() if one.idle_gpus and one.idle_gpus == one.gpus)
+        return tuple(self._review(one) for one in found if self._kept_up(one, at))
+
+    def _kept_up(self, standing: Standing, at: datetime) -> bool:
+        return kept_up(standing, self._ledger.usage(standing.lease_id, at - NEVER_IDLE, at), at)
+
+    def _review(self, standing: Standing) -> PageInput:
+        """Something keeps it from being idle that its GPUs have no part in (case E17)."""
+        what = f"none of its GPUs worked for {NEVER_IDLE.days} days, and it was never idle"
+        return PageInput(Alarm.REVIEW, standing.lease_id, f"{what}: {standing.active_kind} keeps it going")
 
 
 def _against(found: contracts.Metered) -> str:

@@ -16,7 +16,7 @@ from workflows.paging import page_all
 
 with workflow.unsafe.imports_passed_through():
     from lessor import contracts
-    from lessor.contracts import MeterInput, MeterReport, MeterTick
+    from lessor.contracts import MeterInput, MeterReport, MeterTick, PageInput
 
 MEANT_FOR = SearchAttributeKey.for_datetime("TemporalScheduledStartTime")
 """When the schedule meant this run to start; the server sets it."""
@@ -43,9 +43,9 @@ class MeterWorkflow:
         if report.problem:
             workflow.logger.warning("tick of %s: %s", wanted.at, report.problem)
         workflow.set_current_details(_details(report))
-        await _besides(start, report, before)
-        waiting = before.unheard if before else ()
-        return replace(report, unheard=await page_all((*waiting, *report.pages)), pages=())
+        await _look_at_budgets(start, report.at)
+        pages = (*(before.unheard if before else ()), *report.pages, *await _tidied(report, before))
+        return replace(report, unheard=await page_all(pages), pages=())
 
 
 def floored(at: datetime, every: timedelta) -> datetime:
@@ -61,14 +61,15 @@ def _silent(before: MeterReport | None) -> tuple[tuple[str, int], ...]:
     return tuple((source.name, source.silent) for source in before.sources) if before else ()
 
 
-async def _besides(start: MeterInput, report: MeterReport, before: MeterReport | None) -> None:
-    """What a tick may do without; the next one does it."""
-    await _look_at_budgets(start, report.at)
+async def _tidied(report: MeterReport, before: MeterReport | None) -> tuple[PageInput, ...]:
+    """Once in an hour. A tick may do without: the next hour's does what this one did not."""
+    if before is not None and floored(before.at, HOUR) == floored(report.at, HOUR):
+        return ()
     try:
-        if before is None or floored(before.at, HOUR) != floored(report.at, HOUR):
-            await tick_calls.tidy(report.at)
+        return await tick_calls.tidy(report.at)
     except FailureError as error:
         workflow.logger.warning("beside the tick of %s: %s", report.at, calls.reason(error))
+        return ()
 
 
 async def _look_at_budgets(start: MeterInput, at: datetime) -> None:

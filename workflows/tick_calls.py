@@ -9,7 +9,7 @@ from workflows import calls
 with workflow.unsafe.imports_passed_through():
     from activities.meter import MeterActivities
     from lessor import retries
-    from lessor.contracts import MeterReport, MeterTick
+    from lessor.contracts import MeterReport, MeterTick, PageInput
 
 TICK_LIMIT = timedelta(minutes=5)
 TIDY_LIMIT = timedelta(minutes=10)
@@ -42,7 +42,7 @@ async def check_budgets(at: datetime) -> int:
     )
 
 
-async def tidy(at: datetime) -> int:
+async def tidy(at: datetime) -> tuple[PageInput, ...]:
     return await workflow.execute_activity_method(
         MeterActivities.tidy,
         at,

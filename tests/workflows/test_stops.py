@@ -10,13 +10,15 @@ from datetime import timedelta
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from lessor.contracts import Alarm, OverBudget
+from lessor.contracts import Alarm, MeterTick, OverBudget
 from lessor.domain.idle import Verdict
 from lessor.domain.ladder import Brake
 from lessor.domain.lease import Event, Lease, State
 from lessor.domain.records import FLEET
+from lessor.domain.request import Workload
+from lessor.domain.usage import HostUse
 from lessor.ledger import SqlLedger, open_ledger
-from tests.metering import BUSY, IDLE, MINUTE, START, Meter, running, silent
+from tests.metering import BUSY, IDLE, MINUTE, START, Meter, machine_of, running, silent
 
 WINDOW = 60
 PAGED = "6 of 10 leases would be stopped as idle within an hour"
@@ -208,10 +210,44 @@ async def test_leases_without_money_are_told_once_and_those_that_missed_it_again
 async def test_hours_are_added_up_and_old_rows_dropped(meter: Meter) -> None:
     lease = (await fleet(meter, 2, 1))[0]
     await meter.tick()
-    assert await ActivityEnvironment().run(meter.activities.tidy, meter.now) == 0
+    assert await ActivityEnvironment().run(meter.activities.tidy, meter.now) == ()
     assert [hour.ticks for hour in meter.ledger.usage(lease.id, START - timedelta(hours=1), meter.now)] == [1, 60]
-    late = meter.now + timedelta(days=14)
-    assert await ActivityEnvironment().run(meter.activities.tidy, late) == 2 * 60
+    await ActivityEnvironment().run(meter.activities.tidy, meter.now + timedelta(days=14))
+    assert [one.at for one in meter.ledger.observations(START, meter.now + MINUTE, lease.id)] == [meter.now]
+
+
+async def test_what_works_a_week_without_its_gpus_is_shown_to_administrators(meter: Meter) -> None:
+    """Case E17: a server in the background kept a machine from ever being idle."""
+    meter.settings = replace(meter.settings, every=timedelta(hours=1))
+    lease = running(1)
+    meter.record(lease)
+    meter.source.all([lease], IDLE)
+    meter.source.hosts[machine_of(lease)] = HostUse(cpu=60.0, network=1.0, disk=1.0, sessions=0)
+    pages = []
+    for hour in range(24 * 8 + 1):
+        at = START.replace(hour=0) + timedelta(hours=hour)
+        meter.now = at
+        await ActivityEnvironment().run(meter.activities.tick, MeterTick(at, timedelta(hours=1)))
+        pages += await ActivityEnvironment().run(meter.activities.tidy, at)
+    assert [(page.alarm, page.subject, page.problem) for page in pages] == [
+        (Alarm.REVIEW, lease.id, "none of its GPUs worked for 7 days, and it was never idle: cpu keeps it going")
+    ] * 2
+
+
+async def test_what_is_at_its_maximum_for_days_is_shown_once(meter: Meter) -> None:
+    """Case E28: a miner looks like perfect use; nothing is stopped."""
+    meter.plan = replace(meter.plan, organisation={"review_after": timedelta(hours=1)}, workloads={})
+    lease = running(1)
+    lease = replace(lease, request=replace(lease.request, workload=Workload.NOTEBOOK))
+    meter.record(lease)
+    meter.source.all([lease], replace(BUSY, engine=1.0, util=100.0))
+    pages = [page for report in [await meter.tick() for _ in range(90)] for page in report.pages]
+    assert [(page.alarm, page.subject) for page in pages] == [(Alarm.REVIEW, lease.id)]
+    assert pages[0].problem == (
+        "GPU 0 of i-00000001 was at its maximum for 1 h; it is to 'train the ranking model', as U0REQUESTER said. "
+        "Nothing is stopped for that"
+    )
+    assert meter.verdicts == []
 
 
 def _dies(brake: Brake) -> None:
