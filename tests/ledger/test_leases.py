@@ -153,6 +153,7 @@ def test_leases_are_found_by_owner_team_and_state(ledger: SqlLedger) -> None:
     assert ledger.leases(LeaseQuery()) == (mine, old, other)
     assert ledger.leases(LeaseQuery(owner_ids=("W0X", mine.owner))) == (mine, old)
     assert ledger.leases(LeaseQuery(teams=("vision",))) == (other,)
+    assert ledger.leases(LeaseQuery(owner_ids=(mine.owner,), but=mine.id)) == (old,)
     assert ledger.leases(LeaseQuery(states=("active",))) == (mine, other)
     assert ledger.leases(LeaseQuery(owner_ids=(mine.owner,), states=("active", "stopped"))) == (mine,)
     assert ledger.leases(LeaseQuery(owner_ids=("' OR 1=1 --",))) == ()
