@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from bot.ask import metadata
 from lessor.domain.errors import FieldError, Invalid, Refused
+from lessor.domain.money import Money
 from lessor.domain.request import Market, Need, Place, Request, Workload
+from lessor.intake import read_cap
 from lessor.intake.draft import Draft
 from lessor.when import End, Start, end_after, parse_end, parse_start
 
@@ -52,6 +54,7 @@ class Wish:
     project: str = ""
     data: str = ""
     schedule: str = ""
+    cap: str = ""
     checkpoints: bool = False
     snapshot: bool = False
     anyway: bool = False
@@ -96,6 +99,7 @@ def of_view(view: Mapping[str, Any]) -> Wish:
         project=plain.get("project", ""),
         data=plain.get("data", ""),
         schedule="" if plain.get("schedule") == TEAMS_OWN else plain.get("schedule", ""),
+        cap=plain.get("cap", ""),
         checkpoints="checkpoints" in options,
         snapshot="snapshot" in options,
         anyway="anyway" in options,
@@ -126,6 +130,7 @@ def of_request(request: Request, zone: str) -> Wish:
         project=request.project,
         data=request.data,
         schedule=request.schedule,
+        cap=request.cap.exact if request.cap else "",
         checkpoints=request.checkpoints,
         snapshot=request.snapshot,
     )
@@ -151,6 +156,7 @@ def of_draft(draft: Draft) -> Wish:
         cost_center=draft.cost_center,
         start=draft.start_text,
         schedule=draft.schedule,
+        cap=draft.cap_text,
         project=draft.project,
         data=draft.data,
         checkpoints=draft.checkpoints,
@@ -180,6 +186,7 @@ def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) ->
     count = _whole("count", wish.count, errors)
     disk = _whole("disk_gib", wish.disk, errors)
     tags = _tags(wish.tags, errors)
+    cap = _cap(wish.cap, choices, errors)
     if errors:
         raise Invalid(tuple(errors))
     return Request(
@@ -202,6 +209,7 @@ def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) ->
         data=wish.data,
         checkpoints=wish.checkpoints,
         schedule=wish.schedule,
+        cap=cap,
     )
 
 
@@ -243,6 +251,14 @@ def _whole(field: str, text: str, errors: list[FieldError]) -> int:
         return int(word)
     errors.append(FieldError(field, f"'{word[:40]}' is not a whole number" if word else "give a whole number"))
     return 0
+
+
+def _cap(text: str, choices: Choices, errors: list[FieldError]) -> Money | None:
+    try:
+        return read_cap(text, choices.limits.currency)
+    except Invalid as invalid:
+        errors.extend(invalid.errors)
+        return None
 
 
 def _tags(text: str, errors: list[FieldError]) -> dict[str, str]:

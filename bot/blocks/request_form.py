@@ -34,6 +34,7 @@ OPTIONS_MOST = 100
 QUOTE_BLOCK = "quote"
 KEY_MOST = 40
 PROJECTS_MOST = 8
+CAP_MOST = 40
 
 _FIELDS = {"disk_gib": "disk", "need": "model"}
 _EVERY_CHANGE = {"trigger_actions_on": ["on_character_entered"]}
@@ -62,6 +63,7 @@ def form(
         fields.select("workload", [(w.value, w.value) for w in Workload], wish.workload, dispatch=True),
         *fields.data(),
         fields.number("disk", wish.disk),
+        fields.words_of("cap", wish.cap, CAP_MOST),
         fields.options(),
         fields.tags(),
         SectionBlock(block_id=QUOTE_BLOCK, text=markdown(cut(quote))),
@@ -231,4 +233,5 @@ class _Fields:
         listed = ", ".join(str(count) for count in counts)
         projects = ", ".join(self._choices.projects[:PROJECTS_MOST])
         values = {"counts": listed, "instance_type": instance_type, "more": more, "projects": projects}
+        values["currency"] = self._choices.limits.currency
         return self._wording.parts("form.j2", **values)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bot import wish
 from lessor.contracts import Verb
 from lessor.domain import life
 from lessor.domain.lease import State
@@ -41,6 +42,8 @@ async def opened(world: World, who: str = "requester") -> tuple[Somebody, dict[s
         ("wish-end", "2020-01-01", "end", "is in the past"),
         ("wish-purpose", "x", "purpose", "has 1 characters; 3 to 8,000 are allowed"),
         ("wish-disk", "1", "disk", "1 GiB; 8 to 16,384 are allowed"),
+        ("wish-cap", "not much", "cap", "'not much' is no amount of money; write it like 500, 1,200.50 or 500 EUR"),
+        ("wish-cap", "0.01", "cap", "0.01 USD is less than the"),
         ("wish-tags", "nothing", "tags", "'nothing' is no tag; write one key=value on each line"),
         ("wish-tags", "aws:x=1", "tags", "'aws:x' is reserved"),
     ],
@@ -52,10 +55,19 @@ async def test_every_limit_speaks_at_its_field(world: World, field: str, value: 
     assert message in sent["errors"][block]
     await world.settled()
     assert world.engine.leases == {}
-    mended = {**GOOD, "wish-disk": "200", "wish-tags": ""}
+    mended = {**GOOD, "wish-disk": "200", "wish-tags": "", "wish-cap": ""}
     assert (await requester.submit_view(mended))["errors"] == {}
     await world.settled()
     assert world.only_lease().request.need.count == 2
+
+
+async def test_a_cap_goes_with_the_request_and_comes_back_into_the_form(world: World) -> None:
+    requester, _ = await opened(world)
+    assert (await requester.submit_view({**GOOD, "wish-cap": "2k usd"}))["errors"] == {}
+    await world.settled()
+    assert world.only_lease().request.cap == Money(Decimal(2000))
+    again = wish.of_request(world.only_lease().request, "UTC")
+    assert again.cap == "2,000.00 USD"
 
 
 NASTY = "<!channel> {{ 7*7 }} ${HOME} `id` & <@U0ADMIN> *b* '; DROP TABLE--\n- a: [b]\n🦆 ⁂ \u202e"
