@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import inf
 from typing import Annotated, Any
 
-from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, field_validator
 
 from lessor.config.durations import PATTERN, Duration, duration
 from lessor.config.problems import KeyPath
@@ -28,8 +28,7 @@ def _up_to(most: float) -> Callable[[object], float]:
             return inf
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= most:
             return float(value)
-        given = "is empty" if value is None else f"is '{str(value)[:40]}'"
-        raise ValueError(f"{given}; allowed: a number from 0 to {most:,.0f}, or {IGNORE}")
+        raise ValueError(f"is '{str(value)[:40]}'; allowed: a number from 0 to {most:,.0f}, or {IGNORE}")
 
     return read
 
@@ -111,12 +110,17 @@ class TermsConfig(Section):
     review_after: OptionalDuration | None = None
     """A GPU at its maximum for so long is shown to administrators; nothing else happens."""
 
+    @field_validator("*", mode="after")
+    @classmethod
+    def _said(cls, value: object) -> object:
+        if value is None:
+            raise ValueError("is empty; leave it out to take what the level above says")
+        return value
+
     def changes(self) -> Changes:
         """What this level says, by the names of the domain."""
         said = {name: getattr(self, name) for name in TERMS if name in self.model_fields_set}
-        return {
-            name: None if value in (inf, timedelta.max) else value for name, value in said.items() if value is not None
-        }
+        return {name: None if value in (inf, timedelta.max) else value for name, value in said.items()}
 
 
 TERMS = tuple(one.name for one in fields(IdleTerms) if one.name != "origins")
