@@ -36,8 +36,7 @@ def _places(outcome: SweepOutcome) -> Iterator[str]:
         yield from (f"{one.place}: {words}" for words in (one.problem,) if words)
     runs = outcome.runs
     yield f"{runs.leases} workflows looked at; taken down: {', '.join(runs.resumed) or 'none'}"
-    if runs.problem:
-        yield runs.problem
+    yield from (words for words in (runs.problem, runs.unmetered) if words)
 
 
 def _facts(report: SweepOutcome | PeopleReport) -> dict[str, object]:
@@ -58,10 +57,11 @@ def _facts(report: SweepOutcome | PeopleReport) -> dict[str, object]:
         for one in report.places
     ]
     runs = {"leases": report.runs.leases, "resumed": list(report.runs.resumed), "problem": report.runs.problem or None}
-    return {"places": places, "runs": runs}
+    return {"places": places, "runs": runs | {"unmetered": report.runs.unmetered or None}}
 
 
 def _trouble(report: SweepOutcome | PeopleReport) -> bool:
     if isinstance(report, PeopleReport):
         return bool(report.brake or report.problem or report.unknown)
-    return bool(report.runs.problem) or any(one.problem or not one.complete for one in report.places)
+    wrong = report.runs.problem or report.runs.unmetered
+    return bool(wrong) or any(one.problem or not one.complete for one in report.places)

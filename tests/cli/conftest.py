@@ -28,6 +28,7 @@ from lessor.domain.people import Person
 from lessor.domain.quote import Quote
 from lessor.domain.request import Market, Need, Place, Request
 from lessor.gateway import Choices, PlaceChoice, Submitted
+from lessor.gauging import Gauging
 from lessor.ledger import open_ledger
 from lessor.ports import LeaseQuery, StoredEvent
 from tests.builders import a_quote
@@ -54,6 +55,7 @@ class FakeGateway:
     people: PeopleReport = field(default_factory=PeopleReport)
     places: SweepOutcome = field(default_factory=SweepOutcome)
     usages: dict[str, Usage] = field(default_factory=dict)
+    meter: Gauging | None = None
 
     async def person(self, any_id: str) -> Person | None:
         self._fail()
