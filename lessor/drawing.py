@@ -14,6 +14,7 @@ import select
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO
@@ -70,18 +71,31 @@ class Drawer:
 
     async def _drawn(self, sent: bytes) -> bytes:
         self._thread = self._thread or ThreadPoolExecutor(1, thread_name_prefix="drawing")
-        asked = asyncio.get_running_loop().run_in_executor(self._thread, self._exchange, sent)
+        given_up = threading.Event()
+        asked = asyncio.get_running_loop().run_in_executor(self._thread, self._exchange, sent, given_up)
         try:
             return await asyncio.shield(asked)
         except BaseException:
             # The thread waits for the process: it is free again as soon as that is gone.
+            given_up.set()
             if not asked.done() and self._child:
                 self._child.kill()
                 asked.add_done_callback(lambda done: done.cancelled() or done.exception())
             raise
 
-    def _exchange(self, sent: bytes) -> bytes:
-        """Ask and read the answer."""
+    def _exchange(self, sent: bytes, given_up: threading.Event) -> bytes:
+        """Ask and read the answer; a process that turns out to have ended before is replaced once."""
+        try:
+            return self._asked(sent)
+        except (EOFError, BrokenPipeError):
+            if given_up.is_set():
+                raise DrawingError("nobody waits for the chart any more") from None
+        try:
+            return self._asked(sent)
+        except (EOFError, BrokenPipeError):
+            raise DrawingError("the renderer ended") from None
+
+    def _asked(self, sent: bytes) -> bytes:
         source, sink = self._pipes()
         try:
             sink.write(sent + b"\n")
@@ -142,10 +156,10 @@ def serve(source: IO[bytes], sink: IO[bytes], rest: float = REST_SECONDS) -> Non
 
 
 def _exactly(source: IO[bytes], count: int) -> bytes:
-    """So many bytes. Raises `DrawingError` when the other side is gone before."""
+    """So many bytes. Raises `EOFError` when the other side is gone before."""
     data = source.read(count)
     if len(data) < count:
-        raise DrawingError("the renderer ended")
+        raise EOFError
     return data
 
 
