@@ -144,7 +144,7 @@ class _Found:
             return
         if seen.restarted:
             self.restarted = True
-            self.problems[f"the exporter on {_where(origin)} restarted"] = None
+            self.problems[f"the exporter on {_where(origin)} restarted or left a gap"] = None
         machine = only or origin.machine or origin.node or origin.pod
         if seen.gpu:
             self._gpu(seen.gpu, machine or seen.gpu.machine, seen.newest)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+import yaml
 
 from lessor.config import Config, ConfigError, loads
+from lessor.config.idling import TERMS
 from lessor.domain.idle_plan import IdleRule
 from tests.config.sample import VALID
 
 HOUR = timedelta(hours=1)
+PAGE = (Path(__file__).parents[2] / "docs" / "idle.md").read_text()
 LINE = len(VALID.splitlines()) + 2
 
 
@@ -106,3 +111,16 @@ def test_conditions_are_looked_at_where_another_part_is_wrong_too() -> None:
         with_idle("windw: 1h\nrules: [{name: a, when: 'request.cont > 1', then: {}}]")
     assert "unknown key" in str(caught.value)
     assert f"lessor.yaml:{LINE + 1}: idle.rules[0].when: unknown fact 'request.cont'" in str(caught.value)
+
+
+def test_what_the_page_shows_can_be_used() -> None:
+    examples = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert len(examples) == 2
+    for text in examples:
+        written = with_idle(yaml.safe_dump(yaml.safe_load(text)["idle"]))
+        assert written.idle != loads(VALID).idle or "brake" in text
+
+
+def test_every_threshold_is_on_the_page() -> None:
+    table = "".join(line for line in PAGE.splitlines(keepends=True) if line.startswith("| `"))
+    assert {name for name in TERMS if f"`{name}`" not in table} == set()
