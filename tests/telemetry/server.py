@@ -19,7 +19,7 @@ from tests.servers import LEASH
 from tests.telemetry.exporter import Exporter
 
 START_SECONDS = 30
-SCRAPE = "100ms"
+SCRAPE = "200ms"
 
 
 class PrometheusServer:
@@ -86,7 +86,7 @@ def prometheus(
         shutil.rmtree(home)
 
 
-def eventually(check: Callable[[], Any], seconds: float = 15.0) -> Any:
+def eventually(check: Callable[[], Any], seconds: float = 60.0) -> Any:
     """The first true answer of `check`, asked again and again. Raises `AssertionError` when time is up."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

@@ -188,7 +188,7 @@ def test_a_gpu_that_two_targets_tell_of_is_one_gpu(store: Store) -> None:
     one, other = Exporter("node-1", gpus=[Gpu(engine=0.2)]), Exporter("node-1", gpus=[Gpu(engine=0.5)])
     other.labels = {"instance": "10.0.0.5:9400"}
     store.keep(one)
-    store.keep(other, until=-150.0)
+    store.keep(other, until=-195.0)
 
     reading = store.read()
 
