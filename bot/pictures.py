@@ -14,7 +14,7 @@ from slack_sdk.models.blocks import ImageBlock
 from slack_sdk.models.blocks.basic_components import SlackFile
 
 from bot.slack_client import SlackClient
-from lessor.charts import Figures, Frame, figures
+from lessor.charts import Figures, figures, frame_of
 from lessor.domain.lease import Lease
 from lessor.domain.usage import HourUse, Observation
 from lessor.ports import MessageBook, MessageRef
@@ -77,19 +77,10 @@ class Pictures:
             return None
 
     def _figures(self, lease: Lease, zone: str, now: datetime) -> Figures:
-        ladder = lease.idle
         begin = max(now - SHOWN, lease.ready_at) if lease.ready_at else now - SHOWN
         samples = max(now - SAMPLES, begin)
-        frame = Frame(
-            title=f"{lease.id} ({lease.request.need})"[:80],
-            begin=begin,
-            end=now,
-            zone=zone,
-            idle_since=ladder.evidence.since if ladder else None,
-            limit=ladder.terms.engine * 100 if ladder else None,
-        )
         seen = tuple(self._measured.observations(samples, now + timedelta(seconds=1), lease.id))
-        return figures(frame, seen, self._measured.usage(lease.id, begin, now))
+        return figures(frame_of(lease, begin, now, zone), seen, self._measured.usage(lease.id, begin, now))
 
     async def _upload(self, lease: Lease, drawn: bytes, alt: str) -> str:
         """The id of the file, which is in no conversation: whoever sees the message sees it there."""

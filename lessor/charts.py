@@ -15,6 +15,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from lessor.domain.lease import Lease
 from lessor.domain.usage import GpuUse, HourUse, Observation
 from lessor.when.clock import zone_of
 
@@ -27,6 +28,7 @@ Figures = dict[str, Any]
 KINDS = ("png", "svg", "json")
 POINTS_MOST = 240
 HOURS_MOST = 31 * 24
+TITLE_MOST = 80
 SCALE = 2.0
 WIDTH, HEIGHT = 560, 160
 GAP = 2.5
@@ -57,6 +59,19 @@ class Frame:
     zone: str = "UTC"
     idle_since: datetime | None = None
     limit: float | None = None
+
+
+def frame_of(lease: Lease, begin: datetime, end: datetime, zone: str) -> Frame:
+    """What is shown of one lease, with since when it is idle and by which threshold, where it is."""
+    ladder = lease.idle
+    return Frame(
+        title=f"{lease.id} ({lease.request.need})"[:TITLE_MOST],
+        begin=begin,
+        end=end,
+        zone=zone,
+        idle_since=ladder.evidence.since if ladder else None,
+        limit=ladder.terms.engine * 100 if ladder else None,
+    )
 
 
 def figures(frame: Frame, observations: Iterable[Observation], hours: Sequence[HourUse] = ()) -> Figures:

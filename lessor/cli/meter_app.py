@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -75,12 +76,19 @@ def usage(
     context: typer.Context,
     lease: LeaseId,
     hours: Annotated[int, typer.Option(min=1, max=8_784, help="So many hours back.")] = 24,
+    chart: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw it into FILE.png or FILE.svg, or write the definition to FILE.json."),
+    ] = None,
     actor: Actor = "",
     config: ConfigPath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a lease was seen doing, hour by hour."""
+    """Show what a lease was seen doing, hour by hour; as a chart with --chart."""
+    from lessor.cli.charting import save_chart
     from lessor.cli.metering import show_usage
 
     session = Session.of(context, actor, config, as_json)
+    if chart:
+        session.run(lambda gateway, person: save_chart(session, gateway, person, lease, hours, chart))
     session.run(lambda gateway, person: show_usage(session, gateway, person, lease, hours))
