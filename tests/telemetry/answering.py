@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs
 
 EMPTY = '{"status":"success","data":{"resultType":"vector","result":[]}}'
@@ -25,20 +27,22 @@ class Answers:
     cut: int = 0
     ahead: float = 0.0
     asked: list[tuple[str, dict[str, str], dict[str, list[str]]]] = field(default_factory=list)
-    url: str = ""
     over: threading.Event = field(default_factory=threading.Event)
 
 
 @contextmanager
-def answering(answers: Answers) -> Iterator[str]:
-    """Answer so for as long as the block lasts; the address."""
+def answering(answers: Answers, tls: tuple[Path, Path] | None = None) -> Iterator[str]:
+    """Answer so for as long as the block lasts; the address. `tls` are the files of a certificate and its key."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(answers))
     server.daemon_threads = True
+    if tls:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*tls)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
-    answers.url = f"http://127.0.0.1:{server.server_port}"
     try:
-        yield answers.url
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
     finally:
         answers.over.set()
         server.shutdown()

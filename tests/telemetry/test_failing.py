@@ -13,6 +13,7 @@ import pytest
 from lessor.ports import TelemetryError
 from lessor.telemetry import Credentials, PrometheusSource
 from tests.telemetry.answering import Answers, answering
+from tests.telemetry.certificate import write_certificate
 
 AT = datetime(2026, 11, 2, 12, 0, tzinfo=UTC)
 TICK = timedelta(minutes=5)
@@ -139,6 +140,17 @@ def test_one_query_is_asked_for_everything_with_all_that_the_settings_say() -> N
     assert headers["authorization"] == "Basic bGVzc29yOmh1c2g="
     assert headers["x-scope-orgid"] == "research"
     assert (form["time"], form["timeout"]) == (["1793620800.000"], ["2500ms"])
+
+
+def test_a_certificate_is_trusted_when_its_authority_is_named_and_not_otherwise(tmp_path: Path) -> None:
+    tls = write_certificate(tmp_path)
+    answers = Answers()
+    with answering(answers, tls) as url:
+        PrometheusSource("fleet", url, ca_file=str(tls[0])).read(AT, TICK)
+        with pytest.raises(TelemetryError, match=r"cannot be reached \(.*certificate verify failed"):
+            PrometheusSource("fleet", url, credentials=lambda: Credentials(token="hush")).read(AT, TICK)
+
+    assert len(answers.asked) == 1
 
 
 def test_a_ca_file_that_is_not_there_is_told(tmp_path: Path) -> None:
