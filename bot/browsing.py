@@ -14,6 +14,7 @@ from bot.blocks.message import Message, compose, markdown
 from bot.blocks.text import cut
 from bot.desk import Desk
 from bot.details import history
+from bot.evidence import in_force
 from bot.facts import facts
 from bot.pending import decides_wish
 from bot.people import People
@@ -71,6 +72,7 @@ class Browsing:
         now = self._desk.now()
         enter = may_enter(lease, person)
         values = {**facts(lease, now, around), "zone": person.tz, "may_enter": enter, **history(events, EVENTS_MOST)}
+        values |= in_force(self._desk.gateway.meter.terms(lease), lease)
         parts = self._desk.wording.parts("details.j2", **values)
         await self._desk.reply(
             ask, compose(parts, [*self._row(lease, person, around), self._buttons.details(lease.id)])

@@ -70,7 +70,9 @@ class Deciding:
         except Refused as refused:
             await self._modals.tell(opened, Form.DETAILS, "details", self._desk.refusal(refused))
             return
-        blocks = details(self._desk.wording, lease, events, around, self._desk.now(), person)
+        blocks = details(
+            self._desk.wording, lease, events, around, self._desk.now(), person, self._desk.gateway.meter.terms(lease)
+        )
         await self._modals.show(opened, self._modals.words(Form.DETAILS, lease.id, blocks))
 
     async def require_decider(self, ask: Ask, lease: Lease, person: Person) -> None:

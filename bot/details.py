@@ -10,8 +10,10 @@ from slack_sdk.models.blocks import Block
 
 from bot.around import Around
 from bot.blocks.message import compose, sections
+from bot.evidence import in_force
 from bot.facts import facts
 from lessor.domain.authority import may_enter
+from lessor.domain.idle import IdleTerms
 from lessor.domain.lease import Lease
 from lessor.domain.people import Person
 from lessor.ports import StoredEvent
@@ -30,10 +32,11 @@ def details(
     around: Around,
     now: datetime,
     viewer: Person,
+    terms: IdleTerms | None = None,
 ) -> list[Block]:
     """Blocks for a view, at most as many as Slack takes; the newest events are kept."""
     values = {**facts(lease, now, around), "zone": viewer.tz, "may_enter": may_enter(lease, viewer)}
-    values |= history(events)
+    values |= {**history(events), **in_force(terms, lease)}
     parts = wording.parts("details.j2", **values)
     blocks = [
         *compose({name: text for name, text in parts.items() if name != "body_events"}).blocks,

@@ -86,6 +86,12 @@ def _monthly(lease: Lease) -> Money | None:
     return Money(amount, prices[0].currency).rounded()
 
 
+def in_force(terms: IdleTerms | None, lease: Lease) -> dict[str, object]:
+    """The thresholds that hold for a lease now, whether it is idle or not (case E22); nothing where none are known."""
+    held = lease.idle is not None and lease.idle.evidence.verdict is Verdict.HELD
+    return {"policy": levels(terms, held=held)} if terms else {}
+
+
 def signals(evidence: Evidence, terms: IdleTerms) -> tuple[Signal, ...]:
     """Every signal with the most that was seen of it, whether or not it counts here (case E10)."""
     return (

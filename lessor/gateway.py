@@ -73,7 +73,7 @@ class Gateway:
         self._accounting = Accounting(ledger, offering.plan)
         self._attendance = Attendance(directory, ledger, clock)
         self._screening = Screening(offering, self._accounting, self.quote, clock)
-        self.meter = Gauging(engine, ledger, self._known, clock, offering.metering)
+        self.meter = Gauging(engine, ledger, self._known, clock, offering.metering, offering.idle)
 
     async def choices(self, person_id: str) -> Choices:
         """Teams, places, models and limits of a person. Raises `Refused` ("unknown-person")."""

@@ -14,9 +14,10 @@ from lessor import contracts
 from lessor.contracts import MeterReport
 from lessor.domain import heartbeat
 from lessor.domain.errors import Refused
-from lessor.domain.idle import Standing
+from lessor.domain.idle import IdleTerms, Standing
+from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.ladder import Brake
-from lessor.domain.lease import State, minute
+from lessor.domain.lease import Lease, State, minute
 from lessor.domain.people import Person
 from lessor.domain.usage import HourUse, Observation
 from lessor.engine import Engine, UnreachableError
@@ -48,12 +49,14 @@ class Gauging:
         known: Callable[[str], Awaitable[Person]],
         clock: Callable[[], datetime],
         every: Callable[[], timedelta | None],
+        idle: Callable[[], IdlePlan] = IdlePlan,
     ) -> None:
         self._engine = engine
         self._ledger = ledger
         self._known = known
         self._clock = clock
         self._every = every
+        self._idle = idle
 
     async def status(self) -> MeterStatus:
         """The latest tick on record, the brake, and whether the meter is dead."""
@@ -88,6 +91,10 @@ class Gauging:
         wanted = Brake(on, person.id, self._clock(), words[:500])
         await asyncio.to_thread(self._ledger.set_brake, wanted)
         return wanted
+
+    def terms(self, lease: Lease) -> IdleTerms | None:
+        """The thresholds in force for a lease, with the level that set each (case E22); `None` without a meter."""
+        return self._idle().terms(lease, self._clock()) if self._every() else None
 
     async def standing(self, lease_id: str) -> Standing | None:
         """Where a lease stood after the latest tick in which it was judged; `None` when it never was."""

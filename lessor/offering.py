@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from lessor.accounting import Plan
 from lessor.domain.case import Judge
+from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.people import Person
 from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Limits, Market
@@ -68,7 +69,7 @@ class Offering:
     """What the organisation offers, from its configuration; `limits` are a person's, `plan` everybody's ceilings.
 
     Without `judge` nobody is told beforehand what the policy would say. `metering` is how often the meter ticks, `None`
-    where nothing is metered.
+    where nothing is metered; `idle` are the thresholds by which a lease is idle then.
     """
 
     places: tuple[PlaceChoice, ...]
@@ -77,3 +78,4 @@ class Offering:
     plan: Plan = QuotaPlan
     judge: Judge | None = None
     metering: Callable[[], timedelta | None] = lambda: None
+    idle: Callable[[], IdlePlan] = IdlePlan

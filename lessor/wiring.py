@@ -102,6 +102,7 @@ def build_gateway(parts: Parts, client: Client, judging: Judge | None = None) ->
         lambda: live.config.quota_plan,
         judging,
         lambda: live.config.metering,
+        lambda: live.config.idle_plan,
     )
     engine = TemporalEngine(client, live.derived(Config.terms))
     return Gateway(engine, parts.ledger, parts.directory, parts.providers, offering, utc_now)

@@ -10,12 +10,13 @@ import pytest
 from lessor.contracts import Verb
 from lessor.domain import idling, life
 from lessor.domain.idle import Evidence, IdleTerms, Verdict
+from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.ladder import Why
 from lessor.domain.lease import Change, Event, Lease, State, changed
-from lessor.sandbox.slack import buttons, visible_text
+from lessor.sandbox.slack import RunningSandbox, buttons, visible_text
 from lessor.when import local
 from tests.bot.doing_nothing import HOUR, MINUTE, seen_idle, stopped, warned
-from tests.bot.world import ADMIN, FINANCE, REQUESTER, World
+from tests.bot.world import ADMIN, FINANCE, REQUESTER, World, a_world
 
 
 async def idle(world: World, **terms: Any) -> tuple[Lease, dict[str, Any]]:
@@ -268,6 +269,19 @@ async def test_spare_until_its_end_until_then_and_no_longer(world: World) -> Non
     await admin.command("/gpu", f"admin spare {lease.id} off")
     await admin.wait_for_ephemeral("is not spared any more")
     assert world.engine.leases[lease.id].spared is None
+
+
+async def test_E22_show_names_the_policy_in_force_of_what_works_too(slack: RunningSandbox, sqlite_url: str) -> None:
+    plan = IdlePlan(teams={"research": {"stop": timedelta(hours=6)}})
+    async with a_world(slack, sqlite_url, idle=plan) as world:
+        lease = await world.running(await world.ask())
+        requester = slack.person("requester")
+        await requester.command("/gpu", f"show {lease.id}")
+        told = await requester.wait_for_ephemeral("*Idle policy in force*")
+        assert "• team research: stopped after 6 h\n" in visible_text(told)
+        await requester.click(told, "details")
+        view = visible_text(await requester.wait_for_view("*Idle policy in force*"))
+        assert "• team research: stopped after 6 h\n" in view
 
 
 async def test_home_and_lists_say_that_it_is_idle_and_when_it_is_stopped(world: World) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -27,6 +27,7 @@ from lessor.accounting import Accounting
 from lessor.contracts import Act, Answer, Delivery, Notice, Verb
 from lessor.domain import life
 from lessor.domain.case import Judge
+from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.lease import Change, Lease
 from lessor.domain.people import Person
 from lessor.domain.quota import Ceiling, Kind, QuotaPlan
@@ -190,6 +191,7 @@ async def a_world(
     judge: Judge | None = None,
     data: tuple[str, ...] = (),
     draw: Draw | None = None,
+    idle: IdlePlan | None = None,
 ) -> AsyncIterator[World]:
     """The bot connected to `slack`. With `engine` it is another replica before the same workflows."""
     async with aiohttp.ClientSession() as session:
@@ -204,6 +206,8 @@ async def a_world(
         notifier = SlackNotifier(api, directory, ledger, settings, rooms=rooms, pictures=pictures)
         engine_ = engine or FakeEngine(ledger, directory, notifier, cloud, clock)
         offering = Offering(places, models, lambda p: _limits(p, places, data), lambda: plan, judge)
+        if idle is not None:
+            offering = replace(offering, metering=lambda: timedelta(minutes=1), idle=lambda: idle)
         gateway = Gateway(engine_, ledger, directory, {"aws": cloud}, offering, clock)
         installation = await introduce(api)
         desk = Desk(gateway, api, slack_renderer(), settings, clock, home=installation.home)
