@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from lessor.domain import changes, suspension
+from lessor.domain import capping, changes, suspension
 from lessor.domain.approval import Step, Vote
 from lessor.domain.costing import storage_cost
 from lessor.domain.lease import Lease, Span
@@ -149,6 +149,7 @@ def _ended(lease: Lease, now: datetime) -> list[tuple[str, str]]:
     spans: tuple[Span, ...] = lease.spans
     return [
         ("cost so far", f"{cost or 'unknown'} for {spell(lease.hours(now))}" if spans else ""),
+        ("may cost at most", capping.spelled(lease, now)),
         ("of that for disks", str(storage_cost(lease, now) or "unknown") if lease.storage else ""),
         ("ended by", _text(lease.ending_reason, 200)),
         ("stopped", f"{_time(lease.stopped_at)}, deleted after {spell(lease.terms.grace)}" if lease.stopped_at else ""),

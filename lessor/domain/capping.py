@@ -192,6 +192,11 @@ def stop(lease: Lease, now: datetime) -> Change:
     return pause(replace(lease, cap_stop_at=None), Why.BUDGET, LESSOR, words, now, {"cap": str(found.cap)})
 
 
+def untold(lease: Lease) -> Lease:
+    """The lease for somebody who has not heard that it is to be stopped for its cap: it is told anew (law 4)."""
+    return replace(lease, cap_told=lease.cap_told[:-1], cap_stop_at=None) if lease.cap_stop_at else lease
+
+
 def _earlier(lease: Lease, ends_at: datetime, reason: str, now: datetime) -> Change:
     """With an earlier end, and its warnings anew; as it was where it ends before that anyway."""
     if lease.ends_at is None or lease.ends_at <= ends_at:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from lessor.domain import capping
 from lessor.domain.approval import Step, Vote
 from lessor.domain.authority import belongs
 from lessor.domain.errors import Refused
@@ -67,7 +68,7 @@ def take(lease: Lease, person: Person, payer: Payer | None, now: datetime, team:
     dated = {"end_set_at": now, "warned": ()} if lease.ends_at is not None and lease.state is not State.STOPPED else {}
     fresh = {"next_try": None} if lease.state in (State.ACTIVE, State.SUSPENDED) else {}
     return changed(
-        replace(lease, **dated, **fresh),  # type: ignore[arg-type]
+        replace(capping.untold(lease), **dated, **fresh),  # type: ignore[arg-type]
         Event("transferred", now, person.id, before),
         owner=person.id,
         owner_ids=tuple(sorted(person.all_ids)),

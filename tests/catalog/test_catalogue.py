@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from importlib.resources import files
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lessor.catalog import load_catalogue
-from lessor.catalog.pricelist import DatedList, DatedPrices
+from lessor.catalog.pricelist import DatedDisks, DatedList, DatedPrices
 from lessor.domain.money import Money
 from lessor.domain.request import Market
 
@@ -116,3 +118,23 @@ def test_the_price_is_that_of_the_latest_list_before(days: list[date], at: datet
 def test_a_price_of_zero_is_an_error(price: str) -> None:
     with pytest.raises(ValueError, match="never free"):
         DatedPrices([DatedList(date(2026, 1, 1), ("r",), {"t": Decimal(price)})])
+
+
+def test_a_gib_of_disk_has_a_dated_price_in_every_region_that_has_prices_of_machines() -> None:
+    """us-east-1 at 0.08 USD, Frankfurt at 0.0952 USD since gp3 is sold; before that, and elsewhere, nobody knows."""
+    assert CATALOGUE.disk_monthly("us-east-1", TODAY) == Money(Decimal("0.08"))
+    assert CATALOGUE.disk_monthly("eu-central-1", TODAY) == Money(Decimal("0.0952"))
+    assert CATALOGUE.disk_monthly("us-east-1", datetime(2020, 11, 30, 23, 59, tzinfo=UTC)) is None
+    assert CATALOGUE.disk_monthly("mars-north-1", TODAY) is None
+    listed = yaml.safe_load((files("lessor.catalog") / "prices.yaml").read_text())
+    regions = {region for one in listed["lists"] for region in one["regions"]}
+    assert {region for region in regions if CATALOGUE.disk_monthly(region, TODAY) is None} == set()
+
+
+def test_a_later_list_of_disks_holds_from_its_day_on_and_none_is_free() -> None:
+    lists = [DatedDisks(date(2026, 7, 1), {"r": Decimal("0.09")}), DatedDisks(date(2025, 1, 1), {"r": Decimal("0.08")})]
+    prices = DatedPrices([], "EUR", lists)
+    assert prices.disk_monthly("r", datetime(2026, 6, 30, 23, 59, 59, tzinfo=UTC)) == Money(Decimal("0.08"), "EUR")
+    assert prices.disk_monthly("r", datetime(2026, 7, 1, tzinfo=UTC)) == Money(Decimal("0.09"), "EUR")
+    with pytest.raises(ValueError, match="it is never free"):
+        DatedPrices([], "EUR", [DatedDisks(date(2026, 7, 1), {"r": Decimal(0)})])

@@ -318,3 +318,14 @@ def test_an_impossible_cap_is_refused_at_its_field(cap: str) -> None:
     assert error.field == "cap"
     assert "an amount above 0 and up to 1,000,000,000 is allowed, or none at all" in error.message
     validate(a_request(cap=usd("0.01")), some_limits(), ASKED)
+
+
+def test_a_new_owner_who_was_not_told_of_the_stop_is_told_anew() -> None:
+    lease = capping.told(capped("600"), 100, "slack:dm", after(6) - NOTICE).lease
+    fresh = capping.untold(lease)
+    assert (fresh.cap_told, fresh.cap_stop_at) == ((50, 80), None)
+    assert at(fresh, after(6)) == (100, after(6) - NOTICE, False)
+    again = capping.told(fresh, 100, "slack:dm", after(6)).lease
+    assert at(again, after(6)) == (100, after(6) + NOTICE, True)
+    quiet = capping.told(capped("600"), 80, "slack:dm", after(5)).lease
+    assert capping.untold(quiet) is quiet
