@@ -10,6 +10,7 @@ import yaml
 
 from bot.ids import COMMAND, Form
 from lessor.sandbox.slack import Workspace, running_slack_sandbox
+from tests.bot.doing_nothing import Easel, metered, seen_idle, warned
 from tests.bot.world import World, a_world
 
 MANIFEST = Path(__file__).parents[2] / "deploy" / "slack" / "manifest.yaml"
@@ -23,6 +24,8 @@ NEEDED = {
     "conversations.history": "channels:history groups:history im:history",
     "conversations.replies": "channels:history groups:history im:history",
     "conversations.list": "channels:read groups:read",
+    "files.getUploadURLExternal": "files:write",
+    "files.completeUploadExternal": "files:write",
     "users.info": "users:read users:read.email",
     "users.list": "users:read",
     "bots.info": "users:read",
@@ -55,9 +58,12 @@ def test_command_shortcut_events_and_socket_mode_are_registered(manifest: dict[s
 async def test_everything_that_a_story_calls_is_permitted(manifest: dict[str, Any], sqlite_url: str) -> None:
     scopes = set(manifest["oauth_config"]["scopes"]["bot"])
     workspace = Workspace.default().with_manifest_file(MANIFEST)
-    async with running_slack_sandbox(workspace=workspace) as slack, a_world(slack, sqlite_url) as world:
+    easel = Easel()
+    async with running_slack_sandbox(workspace=workspace) as slack, a_world(slack, sqlite_url, draw=easel.png) as world:
+        await slack.switch(file_seconds=0)
         await story(world)
         called = {call["method"] for call in await slack.calls()}
+    assert "files.completeUploadExternal" in called
     assert called <= set(NEEDED)
     assert {scope for method in called for scope in NEEDED[method].split()} <= scopes
     assert "commands" in scopes
@@ -75,3 +81,6 @@ async def story(world: World) -> None:
     await manager.click(await manager.wait_for_message("GPU request"), "approve")
     await world.settled()
     assert world.only_lease().decided_by == "U0MANAGER"
+    lease = await seen_idle(world, await world.provisioned(world.only_lease()))
+    metered(world, lease)
+    await warned(world, lease)

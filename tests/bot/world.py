@@ -139,6 +139,10 @@ class World:
     ) -> Lease:
         """The lease approved, provisioned and usable from now on."""
         await self.act(lease, Verb.APPROVE, by)
+        return await self.provisioned(lease, access)
+
+    async def provisioned(self, lease: Lease, access: str = "aws ssm start-session --target i-0aaa") -> Lease:
+        """What was approved, usable from now on."""
         now = self.clock()
         await self.move(lease, life.start_provisioning, now)
         hourly = lease.quote.offer.hourly if lease.quote else None
