@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from lessor.cli import idleness
 from lessor.cli.output import Column
 from lessor.domain import capping, suspension
 from lessor.domain.approval import waiting
@@ -62,6 +63,7 @@ def facts(lease: Lease, now: datetime, viewer: Person) -> dict[str, Any]:
         "currency": cost.currency if cost else None,
         "cap": _amount(request.cap),
         "volatile": lease.volatile,
+        **idleness.facts(lease, now),
         "decision": lease.decision.outcome.value if lease.decision else None,
         "rules": [f"{one.rule}: {one.text}" for one in lease.decision.reasons] if lease.decision else [],
         "step": steps[0].name if steps else None,
@@ -139,6 +141,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Ends", _end(lease, zone)),
         ("Later end", _wished(lease, zone)),
         ("Hours", _hours(lease, now, zone)),
+        *idleness.rows(lease, now, zone),
         ("Price", f"{hourly} an hour ({quote.price_list})" if quote and hourly else "unknown"),
         ("Cost so far", _cost(lease, now)),
         ("At most", capping.spelled(lease, now)),

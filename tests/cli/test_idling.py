@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from typer.testing import Result
 
 from lessor.contracts import Verb
-from tests.builders import LEASE_ID
+from lessor.domain import idling
+from lessor.domain.idle import IdleTerms
+from lessor.domain.ladder import Pause, Why
+from lessor.domain.lease import Lease, State
+from tests.builders import LEASE_ID, a_lease
 from tests.cli.conftest import NOW, FakeGateway
+from tests.idleness import SINCE, an_evidence
 
 Lessor = Callable[..., Result]
+
+
+def told_idle(**figures: Any) -> Lease:
+    """Seen idle an hour after it was ready; the clock of these commands stands before that."""
+    return idling.metered(a_lease(), an_evidence(**figures), IdleTerms(), SINCE + timedelta(hours=1)).lease
 
 
 @pytest.mark.parametrize(
@@ -63,6 +75,25 @@ def test_a_snooze_needs_a_time_that_is_understood(lessor: Lessor, gateway: FakeG
     assert result.exit_code == 1
     assert "'sometime' is not understood" in result.stderr
     assert gateway.acts == []
+
+
+def test_show_says_what_it_is_idle_for_and_what_follows(lessor: Lessor, gateway: FakeGateway) -> None:
+    lease = told_idle(active_at=SINCE, active_kind="gpu")
+    gateway.leases_ = {LEASE_ID: lease}
+    shown = lessor("show", LEASE_ID)
+    assert shown.exit_code == 0, shown.stderr
+    since = "Friday 27 November 2026 11:15 CET"
+    assert f"idle since {since}; last activity {since} (gpu); stopped " in shown.stdout
+    facts = json.loads(lessor("show", LEASE_ID, "--json").stdout)
+    assert (facts["idle_since"], facts["idle_verdict"], facts["paused"]) == (SINCE.isoformat(), "idle", None)
+    assert facts["idle_stop_at"] == (SINCE + timedelta(hours=2)).isoformat()
+
+
+def test_show_says_why_it_was_stopped_and_how_to_start_it(lessor: Lessor, gateway: FakeGateway) -> None:
+    paused = Pause(Why.ASKED, "U0REQUESTER", SINCE, "U0REQUESTER asked for it")
+    gateway.leases_ = {LEASE_ID: replace(a_lease(State.SUSPENDED), pause=paused)}
+    assert f"U0REQUESTER asked for it; start it with lessor start {LEASE_ID}" in lessor("show", LEASE_ID).stdout
+    assert json.loads(lessor("show", LEASE_ID, "--json").stdout)["paused"] == "asked"
 
 
 def test_a_time_and_its_opposite_are_refused(lessor: Lessor, gateway: FakeGateway) -> None:
