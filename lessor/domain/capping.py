@@ -24,9 +24,7 @@ from lessor.domain.terms import AtCap
 
 LESSOR = "lessor"
 FIRST = (50, 80, 100)
-"""Percentages of the cap at which people are told."""
-BEYOND = 50
-"""Beyond the cap they are told again after each further share of it."""
+"""Percentages of the cap at which people are told; beyond it they are told again ever more seldom."""
 MONEY_GONE = timedelta(hours=2)
 """What is left to a lease whose money is used up: time to save what is on it, and for all its warnings."""
 AHEAD = timedelta(days=366)
@@ -218,16 +216,18 @@ def _telling(lease: Lease, percent: int, now: datetime) -> Step | None:
 
 def _to_tell(lease: Lease, now: datetime) -> int:
     """The share that people are told of next: of several that are due only the largest."""
-    cap = lease.request.cap
     percent = _after(max(lease.cap_told, default=0))
-    while percent < 100 and (later := _telling(lease, _after(percent), now)) and later.at <= now:
+    while (later := _telling(lease, _after(percent), now)) and later.at <= now:
         percent = later.percent
-    reached = int(_spent(lease, now) * 100 / Fraction(cap.amount)) if cap else 0
-    return max(percent, reached // BEYOND * BEYOND) if percent >= 100 else percent
+    return percent
 
 
 def _after(told: int) -> int:
-    return next((one for one in FIRST if one > told), told // BEYOND * BEYOND + BEYOND)
+    """The share after that: 50, 80 and 100, then 150, 200, 300, 400, 600 and so on."""
+    whole = FIRST[-1]
+    while whole * 3 // 2 <= told:
+        whole *= 2
+    return next(one for one in (*FIRST, whole, whole * 3 // 2) if one > told)
 
 
 def _spent(lease: Lease, at: datetime) -> Fraction:

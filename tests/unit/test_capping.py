@@ -172,8 +172,8 @@ def test_no_stop_without_a_delivered_warning_and_its_notice() -> None:
 
 def test_of_several_shares_that_are_due_only_the_largest_is_told() -> None:
     assert at(capped("600"), after(5)) == (80, after(5), False)
-    assert at(capped("600", ends_at=after(100)), after(40)) == (650, after(40) - NOTICE, False)
-    assert at(capped("600", AtCap.WARN, ends_at=after(100)), after(40)) == (650, after(40), False)
+    assert at(capped("600", ends_at=after(100)), after(40)) == (600, after(40) - NOTICE, False)
+    assert at(capped("600", AtCap.WARN, ends_at=after(100)), after(40)) == (600, after(40), False)
 
 
 def test_started_again_it_is_stopped_again_after_half_of_the_cap_more() -> None:
@@ -191,8 +191,12 @@ def test_where_people_are_only_warned_they_hear_of_it_again_beyond_the_cap() -> 
     lease = capping.told(capped("200", AtCap.WARN), 100, "slack", after(2)).lease
     assert lease.cap_stop_at is None
     assert at(lease, after(2)) == (150, after(3), False)
-    lease = capping.told(lease, 150, "slack", after(3)).lease
-    assert at(lease, after(3)) == (200, after(4), False)
+    hours = {200: 4.0, 300: 6.0, 400: 8.0}
+    told = 150
+    for percent, hour in hours.items():
+        lease = capping.told(lease, told, "slack", after(hour - 1)).lease
+        assert at(lease, after(hour - 1)) == (percent, after(hour), False)
+        told = percent
 
 
 @pytest.mark.parametrize(
