@@ -4,6 +4,7 @@ left alone.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from bot.ids import Do
@@ -17,6 +18,8 @@ from lessor.sandbox.slack import action_ids, visible_text
 
 Json = dict[str, Any]
 
+MODEL = "V100-16GB"
+LEASE = re.compile(r"gpu-[0-9a-z]{8}")
 PURPOSE = "Serve the new model to the testers"
 REASON = "The testers begin in half an hour"
 
@@ -40,14 +43,17 @@ class IdleStory:
         )
 
     async def _ask(self) -> str:
-        await self._players.send_wish(PURPOSE, "1h", "T4G", 1)
+        await self._players.send_wish(PURPOSE, "1h", MODEL, 1)
         told = await self._players.requester.wait_for_message(
-            lambda told: PURPOSE in visible_text(told) and bool(_lease_in(told)), timeout=EVER
+            lambda told: f"1 x {MODEL}" in visible_text(told), timeout=EVER
         )
-        self.lease_id = _lease_in(told)
+        found = LEASE.search(visible_text(told))
+        if found is None:
+            raise StepFailedError(f"the answer names no lease: {visible_text(told)}")
+        self.lease_id = found[0]
         lease = await self._evidence.lease_when(self.lease_id, lambda lease: lease.decided_at is not None)
         expect(not lease.steps, "somebody was asked about it, although the policy approves it")
-        return f"{self.lease_id}: the policy approves a single small GPU by itself"
+        return f"{self.lease_id}: the policy approves a single older GPU by itself"
 
     async def _warn(self) -> str:
         await self._evidence.lease_when(self.lease_id, lambda lease: lease.state is State.ACTIVE)
@@ -98,8 +104,3 @@ class IdleStory:
 
     def _settled(self, told: Json) -> bool:
         return REASON in visible_text(told) and self.lease_id in visible_text(told) and not action_ids(told)
-
-
-def _lease_in(told: Json) -> str:
-    """The lease whose message this is, by the button that every message of a lease in use or on its way has."""
-    return lease_of(told, Do.DETAILS) or lease_of(told, Do.WITHDRAW) or lease_of(told, Do.RELEASE)

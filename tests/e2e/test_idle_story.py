@@ -88,8 +88,10 @@ async def test_a_brake_holds_the_stop_back(hurried: Running, browser: Browser) -
 
 
 async def _ask(page: Page) -> str:
-    await _command(page, "/gpu request 1 x t4g for 1h in aws-us")
-    await page.get_by_test_id("wish-purpose").fill(PURPOSE, timeout=SOON)
+    await _command(page, "/gpu request")
+    await page.get_by_test_id("wish-model").select_option(label="V100-16GB (16 GB)", timeout=SOON)
+    await page.get_by_test_id("wish-end").fill("1h")
+    await page.get_by_test_id("wish-purpose").fill(PURPOSE)
     await page.get_by_test_id("modal-submit").click()
     told = page.get_by_test_id("modal")
     await expect(told).to_contain_text("Recorded:", timeout=SOON)
@@ -131,7 +133,6 @@ async def _warned(page: Page, lease_id: str) -> None:
 async def _say_it_is_used(page: Page, evidence: Evidence, lease_id: str) -> None:
     await _card(page, lease_id).get_by_test_id("snooze").click()
     await expect(page.get_by_test_id("modal-title")).to_have_text("I am using it", timeout=SOON)
-    await page.get_by_test_id("modal-submit").click()
     await page.get_by_test_id("reason").fill("The testers begin in half an hour")
     await picture(page, "idle-using-it")
     await page.get_by_test_id("modal-submit").click()
@@ -173,9 +174,7 @@ async def _brake(page: Page, what: str, state: str) -> None:
     await _be(page, "admin")
     await page.get_by_test_id("channel-gpu-admins").click()
     await _command(page, f"/gpu admin brake {what}")
-    await expect(page.get_by_test_id("messages").get_by_text(re.compile(rf"brake.*{state}", re.I)).last).to_be_visible(
-        timeout=SOON
-    )
+    await expect(page.get_by_test_id("messages").get_by_text(f"The brake is {state}").last).to_be_visible(timeout=SOON)
 
 
 async def _be(page: Page, who: str) -> None:
@@ -191,7 +190,8 @@ async def _command(page: Page, text: str) -> None:
 
 def _card(page: Page, lease_id: str) -> Locator:
     """The warning that stands: the one that can be answered."""
-    return _message(page, lease_id).filter(has=page.get_by_test_id("dispute")).last
+    messages = page.get_by_test_id("messages").get_by_test_id("message")
+    return messages.filter(has_text=lease_id).filter(has=page.get_by_test_id("dispute")).last
 
 
 def _message(page: Page, text: str | re.Pattern[str]) -> Locator:
