@@ -11,7 +11,7 @@ from lessor.contracts import SourceReport
 from lessor.domain.usage import Reading, Subject
 from lessor.ports import Telemetry, TelemetryError
 
-LIMIT = timedelta(seconds=20)
+LIMIT = timedelta(seconds=75)
 """Sources have limits of their own; what is slower than this has none, or does not keep it."""
 
 

@@ -21,6 +21,7 @@ NAMES = {
     "memory": "worker memory per cached lease",
     "cache": "worker memory with many more open leases than the cache holds",
     "quota": "quota reservations a second while everybody wants the same team's GPUs and money",
+    "meter": "a tick over 2,000 leases",
     "crowd": "many leases ending at once; SIGKILL of the worker",
 }
 
