@@ -167,6 +167,7 @@ class Laws(RuleBasedStateMachine):
             Due.END: lambda: life.end(self.lease, self.now),
             Due.DELETE: lambda: life.start_deleting(self.lease, self.now),
             Due.VERIFY: lambda: life.looked(self.lease, Sighting((), self.now), self.now),
+            **dict.fromkeys((Due.IDLE_LOOK, Due.IDLE_WARN, Due.IDLE_FINAL, Due.IDLE_STOP), self.idle_moves_on),
         }
         assert acts[deadline.due]().lease != self.lease
 
@@ -188,13 +189,19 @@ class Laws(RuleBasedStateMachine):
             return extension.lapse(self.lease, self.now)
         return extension.staffed(self.lease, self.lease.wish.steps, self.now)
 
+    def idle_moves_on(self) -> Change:
+        """What is due of a lease that does nothing."""
+        raise NotImplementedError
+
     def asking_moves_on(self) -> Change:
         return transitions.asking_about(self.lease, self.lease.steps, self.now)
 
     @invariant()
     def what_runs_outside_its_hours_is_going_to_stop(self) -> None:
         lease = self.lease
-        if lease.state is not State.ACTIVE or suspension.wanted(lease, self.now) or not lease.stoppable:
+        soon = self.now + lease.terms.suspend_notice
+        opens = suspension.wanted(lease, self.now) or suspension.wanted(lease, soon)
+        if lease.state is not State.ACTIVE or opens or not lease.stoppable:
             return
         deadline = next_deadline(lease, self.now)
         assert deadline
@@ -203,7 +210,7 @@ class Laws(RuleBasedStateMachine):
     @invariant()
     def what_rests_is_going_to_run(self) -> None:
         lease = self.lease
-        if lease.state is State.SUSPENDED:
+        if lease.state is State.SUSPENDED and lease.pause is None:
             deadline = next_deadline(lease, self.now)
             assert deadline
             again = suspension.runs_again(lease, max(self.now, lease.capacity.next_try if lease.capacity else self.now))

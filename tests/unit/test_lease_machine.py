@@ -16,6 +16,7 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from lessor.domain import life, suspension, transitions
 from lessor.domain.deadlines import Due, next_deadline
+from lessor.domain.idle import Verdict
 from lessor.domain.lease import IN_USE, State
 from lessor.domain.policy import Outcome
 from lessor.domain.resource import Condition, Kind
@@ -35,8 +36,8 @@ from tests.builders import (
     a_volume,
     an_instance,
 )
+from tests.unit.machine_idle import Idling
 from tests.unit.machine_people import in_states, rarely
-from tests.unit.machine_time import Timed
 from tests.unit.machine_world import (
     MINUTE,
     SECOND_LEAD,
@@ -52,7 +53,7 @@ from tests.unit.machine_world import (
 )
 
 
-class LeaseMachine(Timed):
+class LeaseMachine(Idling):
     """Every command may be tried at any time by anybody; what the domain refuses must change nothing."""
 
     @initialize(
@@ -93,6 +94,7 @@ class LeaseMachine(Timed):
         self.clean = 0
         self.told: list[datetime] = []
         self.announced: datetime | None = None
+        self.heard, self.seen, self.quiet_until = [], Verdict.UNKNOWN, None
         self.head_start(start)
 
     def head_start(self, start: State) -> None:
@@ -170,6 +172,7 @@ class LeaseMachine(Timed):
             Due.SUSPEND_WARN: lambda: self.announce(delivered=True),
             Due.SUSPEND: lambda: self.suspend(works=True, ago=MINUTE),
             Due.RESUME: lambda: self.start_again(works=True, gone=False),
+            **dict.fromkeys((Due.IDLE_LOOK, Due.IDLE_WARN, Due.IDLE_FINAL, Due.IDLE_STOP), self.look_or_warn),
         }
         usual[deadline.due]()
 
@@ -215,8 +218,9 @@ class LeaseMachine(Timed):
         what=st.sampled_from(["ready"] * 5 + ["capacity", "capacity", "failed", "failed half-way"]),
         stoppable=st.booleans(),
         ago=st.sampled_from([timedelta(), 3 * MINUTE, -MINUTE]),
+        volatile=rarely,
     )
-    def provisioned(self, what: str, stoppable: bool, ago: timedelta) -> None:
+    def provisioned(self, what: str, stoppable: bool, ago: timedelta, volatile: bool = False) -> None:
         if what == "capacity":
             self.perform(life.wait_for_capacity, ("a",))
         elif what.startswith("failed"):
@@ -226,7 +230,7 @@ class LeaseMachine(Timed):
         else:
             made = self.world.create(an_instance(), a_volume())
             hourly = self.quote.offer.hourly
-            self.perform(life.ready, made, "", self.now - ago, hourly, stoppable=stoppable)
+            self.perform(life.ready, made, "", self.now - ago, hourly, stoppable=stoppable, volatile=volatile)
             self.told = []
 
     @precondition(lambda self: self.lease.state in (State.DELETING, State.BLOCKED) and not self.lease.ready_at)
