@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import altair
 
 Figures = dict[str, Any]
-"""JSON: `title`, `subtitle`, `axis`, `begin`, `end`, `points`, `hours`, `idle`, `limit`. See `figures`."""
+"""JSON: `title`, `subtitle`, `axis`, `begin`, `end`, `ticks`, `points`, `hours`, `idle`, `limit`. See `figures`."""
 
 KINDS = ("png", "svg", "json")
 POINTS_MOST = 240
@@ -43,7 +43,7 @@ _LOOKS = {
 }
 """Colour and dashes of each line, so that they can be told apart without colours too."""
 
-_DAY = timedelta(days=1)
+_DAY, _SHORT = timedelta(days=1), timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def figures(frame: Frame, observations: Iterable[Observation], hours: Sequence[H
         "axis": f"time in {frame.zone}",
         "begin": clock.at(frame.begin),
         "end": clock.at(frame.end),
-        "days": frame.end - frame.begin > _DAY,
+        "ticks": _ticks(frame.end - frame.begin),
         "points": list(_points(seen, clock, frame)),
         "hours": bars,
         "idle": [{"at": clock.at(idle), "until": clock.at(frame.end)}] if idle and idle < frame.end else [],
@@ -104,7 +104,7 @@ def define(shown: Figures) -> dict[str, Any]:
     import altair as alt
 
     reach = alt.Scale(type="utc", domain=[shown["begin"], shown["end"]])
-    clock = alt.Axis(format="%a %d %H:%M" if shown["days"] else "%H:%M", tickCount=8, labelOverlap=True)
+    clock = alt.Axis(format=shown["ticks"], tickCount=8, labelOverlap=True)
     time = alt.X("at:T", title=shown["axis"], scale=reach, axis=clock)
     share = alt.Y("percent:Q", title="percent", scale=alt.Scale(domain=[0, 100]))
     layers = [
@@ -154,6 +154,13 @@ class _Clock:
     def spoken(self, instant: datetime) -> str:
         there = instant.astimezone(self._zone)
         return f"{there:%A} {there.day} {there:%B} {there:%H:%M}"
+
+
+def _ticks(length: timedelta) -> str:
+    """How times are written so that no two beside each other read the same."""
+    if length > _DAY:
+        return "%a %d %H:%M"
+    return "%H:%M:%S" if length < _SHORT else "%H:%M"
 
 
 def _subtitle(frame: Frame, clock: _Clock, bars: Sequence[dict[str, Any]]) -> str:

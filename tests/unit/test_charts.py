@@ -49,6 +49,12 @@ def test_of_several_gpus_the_busiest_and_the_least_busy_are_told_apart() -> None
     assert line(found, PROCESSOR) == [12.0, None]
 
 
+@pytest.mark.parametrize(("length", "ticks"), [(0.1, "%H:%M:%S"), (1, "%H:%M"), (24, "%H:%M"), (25, "%a %d %H:%M")])
+def test_times_on_the_axis_are_told_apart(length: float, ticks: str) -> None:
+    found = figures(Frame("gpu-7k3qxa2m", NOW - length * HOUR, NOW), [])
+    assert define(found)["layer"][0]["encoding"]["x"]["axis"]["format"] == ticks
+
+
 def test_one_gpu_has_no_least_busy_one() -> None:
     assert line(shown(seen(10, GpuUse("0", engine=0.1))), LEAST) == []
 
