@@ -76,5 +76,5 @@ class Screening:
         return [
             FieldError("project" if room.scope.startswith("project:") else "team", budget.frozen_words(room))
             for room in rooms
-            if room.asked != 0 and budget.frozen(room)
+            if budget.frozen(room)
         ][:1]

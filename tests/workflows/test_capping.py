@@ -74,6 +74,20 @@ async def test_whoever_pays_can_start_it_again_and_it_is_stopped_again_later(wor
     assert timedelta() <= billed(lease) - 6 * HOUR < 20 * SECOND
 
 
+async def test_who_gets_it_while_the_former_owner_is_told_is_told_as_well(world: World) -> None:
+    async def hand_on() -> None:
+        del world.notifier.before[Notice.CAP]
+        assert (await world.act(handle, Verb.TRANSFER, REQUESTER, to=MANAGER.id)).ok
+        assert (await world.act(handle, Verb.TAKE, MANAGER)).ok
+
+    handle = await world.active(cap=TEN)
+    world.notifier.before[Notice.CAP] = hand_on
+    await world.sleep(2 * HOUR + MINUTE)
+    lease = await world.when(handle, lambda one: bool(one.cap_told), "a word to the new owner")
+    assert (lease.owner, lease.cap_told) == (MANAGER.id, (50,))
+    assert world.notifier.kinds(handle.id).count("cap") == 2
+
+
 async def test_where_it_is_only_warned_it_runs_to_its_end(world: World) -> None:
     world.terms = Terms(at_cap=AtCap.WARN)
     handle = await world.active(cap=Money(Decimal(9)))
