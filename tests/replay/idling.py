@@ -31,7 +31,7 @@ async def stopped_for_nothing(world: World) -> Runs:
     """The warning reaches nobody at first, the brake holds the stop back; stopped, it is started again."""
     script = _script(world)
     world.notifier.silent[Notice.IDLE_WARNING] = 1
-    handle, since = await idle(world, script)
+    handle, since = await idle(world)
     script.against = "the brake is on"
     await at(world, since + 130 * MINUTE)
     await world.told(handle, "idle-held-back")
@@ -45,9 +45,9 @@ async def stopped_for_nothing(world: World) -> Runs:
 
 async def spoken_for(world: World) -> Runs:
     """Snoozed; seen busy in part; called wrong; unknown; spared by an administrator; then stopped by its owner."""
-    script = _script(world)
+    _script(world)
     world.cloud.volatile = True
-    handle, since = await idle(world, script)
+    handle, since = await idle(world)
     await do(world, handle, Verb.CONSENT)
     await do(world, handle, Verb.SNOOZE, until=since + 90 * MINUTE, reason="it loads data")
     await world.tell_idle(handle, Verdict.BUSY, gpus=8, idle_gpus=7)

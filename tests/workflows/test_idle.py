@@ -26,7 +26,7 @@ def meter(world: World) -> Script:
     return world.script
 
 
-async def idle(world: World, meter: Script, **changes: Any) -> tuple[Handle, datetime]:
+async def idle(world: World, **changes: Any) -> tuple[Handle, datetime]:
     """A lease of four days that has been idle for an hour, and since when."""
     handle = await world.active(**({"duration": 4 * DAY} | changes))
     await world.sleep(2 * HOUR)
@@ -55,7 +55,7 @@ async def paused(world: World, handle: Handle) -> Lease:
 async def test_what_does_nothing_is_warned_twice_then_stopped_and_starts_when_somebody_wants_it(
     world: World, meter: Script
 ) -> None:
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
     first = await told(world, handle, Rung.WARN)
     assert first.idle
     assert first.idle.told[0].owner
@@ -83,7 +83,7 @@ async def test_what_does_nothing_is_warned_twice_then_stopped_and_starts_when_so
 
 
 async def test_work_that_begins_again_clears_the_ladder(world: World, meter: Script) -> None:
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
     await told(world, handle, Rung.WARN)
     await world.tell_idle(handle, Verdict.BUSY, idle_gpus=0)
     lease = await world.when(handle, lambda found: found.idle is None, "work")
@@ -96,7 +96,7 @@ async def test_work_that_begins_again_clears_the_ladder(world: World, meter: Scr
 
 @pytest.mark.parametrize("verdict", [Verdict.BUSY, Verdict.UNKNOWN, Verdict.WARMING_UP])
 async def test_the_last_look_before_the_stop_decides(world: World, meter: Script, verdict: Verdict) -> None:
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
     await at(world, since + 110 * MINUTE)
     await told(world, handle, Rung.WARN, Rung.FINAL)
     meter.verdict, meter.since = verdict, None
@@ -114,7 +114,7 @@ async def test_the_last_look_before_the_stop_decides(world: World, meter: Script
 
 
 async def test_telemetry_that_does_not_answer_stops_nothing(world: World, meter: Script) -> None:
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
     await told(world, handle, Rung.WARN)
     gone = [ApplicationError("prometheus does not answer", non_retryable=True)]
     meter.fail = {"look_again": list(gone), "clear_to_stop": list(gone)}
@@ -127,7 +127,7 @@ async def test_telemetry_that_does_not_answer_stops_nothing(world: World, meter:
 
 
 async def test_a_look_that_was_not_whole_holds_the_stop_back(world: World, meter: Script) -> None:
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
     await at(world, since + 110 * MINUTE)
     meter.missed = 1
     await at(world, since + 120 * MINUTE)
@@ -139,7 +139,7 @@ async def test_a_look_that_was_not_whole_holds_the_stop_back(world: World, meter
 
 
 async def test_the_brake_holds_a_stop_back_and_it_is_announced_anew_after_long(world: World, meter: Script) -> None:
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
     meter.against = "the brake is on: too many at once"
     await at(world, since + 120 * MINUTE)
     held = await world.when(handle, lambda found: bool(found.idle and found.idle.held_back), "a stop that is held back")
@@ -167,7 +167,7 @@ async def test_the_brake_holds_a_stop_back_and_it_is_announced_anew_after_long(w
 async def test_who_speaks_while_the_last_look_is_under_way_comes_first(
     world: World, meter: Script, verb: Verb, details: dict[str, Any]
 ) -> None:
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
 
     async def speak() -> None:
         meter.before.clear()
@@ -207,7 +207,7 @@ async def test_who_speaks_while_the_warning_is_under_way_is_not_counted_as_warne
 
 
 async def test_a_snooze_ends_and_then_everything_comes_from_the_beginning(world: World, meter: Script) -> None:
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
     await at(world, since + 110 * MINUTE)
     await told(world, handle, Rung.WARN, Rung.FINAL)
     until = since + 6 * HOUR
@@ -228,7 +228,7 @@ async def test_a_snooze_ends_and_then_everything_comes_from_the_beginning(world:
 
 async def test_nothing_is_stopped_while_nobody_can_be_warned(world: World, meter: Script) -> None:
     world.notifier.silent[Notice.IDLE_WARNING] = 40
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
     await at(world, since + 4 * HOUR)
     lease = await world.lease(handle)
     assert (lease.state, lease.idle and lease.idle.told) == (State.ACTIVE, ())
@@ -245,7 +245,7 @@ async def test_nothing_is_stopped_while_nobody_can_be_warned(world: World, meter
 
 async def test_who_is_told_in_the_owners_place_has_two_hours(world: World, meter: Script) -> None:
     world.notifier.instead = "slack:channel"
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
     await at(world, since + 175 * MINUTE)
     lease = await told(world, handle, Rung.WARN, Rung.FINAL)
     assert lease.idle
@@ -300,7 +300,7 @@ async def test_it_is_all_kept_when_the_workflow_continues_as_new(
     world: World, meter: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workflows.rhythm.ACTS_LIMIT", 2)
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
     await told(world, handle, Rung.WARN)
     first = (await handle.describe()).run_id
     for _ in range(2):
@@ -317,7 +317,7 @@ async def test_it_is_all_kept_when_the_workflow_continues_as_new(
 
 async def test_what_has_no_stop_is_told_once_a_day(world: World, meter: Script) -> None:
     meter.terms = IdleTerms(stops=False)
-    handle, since = await idle(world, meter)
+    handle, since = await idle(world)
     for day in range(3):
         await at(world, since + HOUR + day * DAY)
         await told(world, handle, *(Rung.WARN,) * (day + 1))
