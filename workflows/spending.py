@@ -25,7 +25,7 @@ async def mind_cap(book: Book, courier: Courier) -> None:
     before = book.lease
     delivery = await courier.say(Notice.CAP)
     lease, now = book.lease, workflow.now()
-    if lease.state not in IN_USE or lease.pause is not None or lease.owner != before.owner:
+    if lease.state not in IN_USE or (lease.pause, lease.owner) != (before.pause, before.owner):
         return
     if delivery.delivered:
         book.apply(capping.told(lease, step.percent, delivery.via, now))

@@ -80,7 +80,7 @@ def unfit(cap: Money | None, quote: Quote, length: timedelta) -> FieldError | No
 
 def next_step(lease: Lease, now: datetime) -> Step | None:
     """What the cap calls for next; `None` without one, or while nothing brings it nearer."""
-    if lease.request.cap is None or lease.state not in IN_USE or lease.pause is not None:
+    if lease.request.cap is None or lease.state not in IN_USE:
         return None
     if lease.cap_stop_at is not None and follows(lease) is AtCap.STOP:
         percent = max(lease.cap_told, default=100)
@@ -114,7 +114,7 @@ def reached_at(lease: Lease, percent: int, now: datetime) -> datetime | None:
 
 
 def follows(lease: Lease) -> AtCap:
-    """What becomes of the lease at its cap; one that cannot be stopped without harm is only told of."""
+    """What becomes of the lease at its cap; one that is stopped, or cannot be without harm, is only told of."""
     return AtCap.WARN if why_not(lease) else lease.terms.at_cap
 
 
@@ -122,6 +122,8 @@ def why_not(lease: Lease) -> str:
     """Why it is not stopped although its terms say so; empty when it is, or is not meant to be."""
     if lease.terms.at_cap is not AtCap.STOP:
         return ""
+    if lease.pause is not None:
+        return "it is stopped already, and only its disks cost"
     if not lease.stoppable:
         return f"{lease.request.market.value} machines cannot be stopped and started again"
     if lease.volatile and lease.consent is None:

@@ -174,9 +174,17 @@ def test_what_is_wrong_is_told_with_line_and_remedy(text: str, expected: str) ->
 
 def test_what_the_guide_shows_can_be_used() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "quota.md").read_text(encoding="utf-8")
-    shown = [block.removeprefix("organisation:\n") for block in re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)]
+    blocks = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
+    shown = [block.removeprefix("organisation:\n") for block in blocks if block.startswith("organisation:\n")]
+    [place] = [block for block in blocks if block not in (f"organisation:\n{one}" for one in shown)]
     assert len(shown) == 2
     two = changed("  groups:", "    vision: {lead: U0ADMIN}\n  groups:").replace("  quotas:\n" + QUOTAS, "{}")
     first, second = (loads(two.replace("{}", block)).quota_plan for block in shown)
-    assert (first.tz, len(first.ceilings), first.thresholds) == ("Europe/Berlin", 8, (50, 80, 100))
+    assert (first.tz, len(first.ceilings), first.thresholds) == ("Europe/Berlin", 9, (50, 80, 100))
+    assert [one.then for one in first.ceilings if one.scope == "team:vision"] == [Then.END]
     assert second.cohorts == (Cohort("ml", ("research", "vision"), {"research": 4}),)
+    before, _, after = VALID.partition("places:\n")
+    rest = re.sub(r"\A(?: .*\n)+", "", after)
+    disks = loads(before + place + rest).places[0].disks
+    assert disks is not None
+    assert disks.gib_month == Decimal("0.076")

@@ -37,6 +37,7 @@ from tests.builders import (
 
 HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
 NOTICE = Terms().notice
+NOVEMBER = datetime(2026, 11, 1, tzinfo=UTC)
 FREE_DISK = Storage(LAUNCHED, None, 1, usd("0.0001"))
 
 
@@ -333,3 +334,20 @@ def test_a_new_owner_who_was_not_told_of_the_stop_is_told_anew() -> None:
     assert at(again, after(6)) == (100, after(6) + NOTICE, True)
     quiet = capping.told(capped("600"), 80, "slack:dm", after(5)).lease
     assert capping.untold(quiet) is quiet
+
+
+def test_while_it_is_stopped_its_disks_bring_the_cap_nearer_and_people_hear_of_it() -> None:
+    """7,200 GiB at 0.10 are 1 USD an hour in November: 50 of 100 USD are reached after 50 hours."""
+    kept = Storage(NOVEMBER, None, 7_200, usd("0.10"))
+    resting = pausing.pause(
+        capped("100", spans=(), storage=(kept,), ends_at=ASKED + 9 * DAY), Why.ASKED, "U1", "", ASKED
+    )
+    lease = replace(resting.lease, suspended_at=ASKED)
+    assert at(lease, NOVEMBER) == (50, NOVEMBER + 50 * HOUR, False)
+    lease = capping.told(lease, 80, "slack", NOVEMBER + 80 * HOUR).lease
+    assert at(lease, NOVEMBER + 80 * HOUR) == (100, NOVEMBER + 100 * HOUR, False)
+    told = capping.told(lease, 100, "slack", NOVEMBER + 100 * HOUR).lease
+    assert (told.cap_stop_at, told.pause) == (None, lease.pause)
+    assert capping.why_not(told) == "it is stopped already, and only its disks cost"
+    with pytest.raises(Refused, match="nobody has been told yet"):
+        capping.stop(told, NOVEMBER + 200 * HOUR)
