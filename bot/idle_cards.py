@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from slack_sdk.models.blocks import Block
@@ -13,6 +13,7 @@ from bot.notices import LADDER, Notices, kind_of, occasion, still_idle
 from bot.pictures import Pictures
 from bot.posting import Postman
 from bot.reaching import Reach, Recipient
+from bot.recorded import Events, latest
 from bot.threads import stamp
 from lessor.contracts import Delivery, Notice
 from lessor.domain.lease import Event, Lease
@@ -24,10 +25,6 @@ ENDINGS = ("idle-cleared", "idle-unknown", "snoozed", "verdict-disputed", "spare
 
 NEWER = "newer"
 """What became of a warning that another one has taken the place of."""
-
-PARTLY = "partly-idle"
-
-Events = Callable[[Lease], Awaitable[Sequence[Event]]]
 
 
 class IdleCards:
@@ -69,15 +66,9 @@ class IdleCards:
                 await self.settle(lease, ref, now)
         if cards:
             return Delivery(True, "slack:dm", "its warnings were redrawn")
-        event = _latest(await self._events(lease), ENDINGS)
+        event = latest(await self._events(lease), ENDINGS)
         happened, told = event.type if event else "", f"{Notice.IDLE_OVER.value}-{stamp(event.at if event else None)}"
         return await self._reach.first(lease, told, lambda r: self._past(lease, happened, now, r), now)
-
-    async def partly(self, lease: Lease, now: datetime) -> Delivery:
-        """Some of its GPUs work and others never do; the figures are those on record."""
-        event = _latest(await self._events(lease), (PARTLY,))
-        told = f"{Notice.PARTLY_IDLE.value}-{stamp(event.at if event else None)}"
-        return await self._reach.first(lease, told, lambda r: self._partly(lease, event, now, r), now)
 
     async def settle(self, lease: Lease, ref: MessageRef, now: datetime, newest: str = "") -> None:
         """Last words for a warning that is over, or that `newest` has taken the place of."""
@@ -100,13 +91,6 @@ class IdleCards:
     def _past(self, lease: Lease, happened: str, now: datetime, recipient: Recipient) -> Message:
         return past(self._wording, lease, happened, now, recipient.zone)
 
-    def _partly(self, lease: Lease, event: Event | None, now: datetime, recipient: Recipient) -> Message:
-        data = event.data if event else {}
-        gpus, idle = int(data.get("gpus", 0)), int(data.get("idle_gpus", 0))
-        values = {"idle_gpus": idle, "working": gpus - idle, "counted": gpus, "zone": recipient.zone}
-        parts = self._wording.parts(f"{Notice.PARTLY_IDLE.value}.j2", **facts(lease, now), **values)
-        return compose(parts, self._notices.partly(lease))
-
 
 def past(wording: Renderer, lease: Lease, happened: str, now: datetime, zone: str) -> Message:
     """Last words of a warning, without buttons."""
@@ -115,12 +99,8 @@ def past(wording: Renderer, lease: Lease, happened: str, now: datetime, zone: st
 
 def ended_by(events: Sequence[Event]) -> str:
     """The type of the latest event that ends warnings; empty where there is none."""
-    event = _latest(events, ENDINGS)
+    event = latest(events, ENDINGS)
     return event.type if event else ""
-
-
-def _latest(events: Sequence[Event], types: Sequence[str]) -> Event | None:
-    return next((one for one in reversed(events) if one.type in types), None)
 
 
 def _kind(ref: MessageRef) -> Notice | None:

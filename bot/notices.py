@@ -77,12 +77,6 @@ class Notices:
         name = "warning_past.j2" if notice is Notice.WARNING else "past.j2"
         return compose(self._wording.parts(name, zone=recipient.zone, notice=notice.value, **facts(lease, now)))
 
-    def partly(self, lease: Lease) -> list[ButtonElement]:
-        """The buttons of a lease some of whose GPUs do nothing."""
-        if lease.state is not State.ACTIVE:
-            return []
-        return [self._buttons.release(lease.id), self._buttons.details(lease.id)]
-
     def _row(self, lease: Lease, notice: Notice, now: datetime, *, owns: bool) -> list[ButtonElement]:
         if notice is Notice.WARNING:
             return self._buttons.warned(lease) if lease.state in IN_USE else []

@@ -21,6 +21,7 @@ from bot.paging import Pager
 from bot.pictures import Pictures
 from bot.posting import Postman
 from bot.reaching import Reach, Recipient
+from bot.recorded import Recorded
 from bot.settings import SlackSettings
 from bot.slack_client import SlackClient
 from bot.threads import Threads, stamp
@@ -32,7 +33,7 @@ from lessor.notify import Mailer
 from lessor.ports import Directory, LeaseBook, LeaseQuery, MessageBook
 from lessor.rendering import Renderer, slack_renderer
 
-_FOR_ALL_OWNERS = (Notice.WARNING, Notice.SUSPENDING, Notice.PAUSED)
+_FOR_ALL_OWNERS = (Notice.WARNING, Notice.SUSPENDING, Notice.PAUSED, Notice.CAP)
 """What those who share a lease hear besides its owner, whose hearing it decides."""
 
 
@@ -68,6 +69,7 @@ class SlackNotifier:
         self._offers = Offers(self._postman, self._reach, directory, self._wording)
         self._notices = Notices(self._wording)
         self._idle = IdleCards(self._postman, self._reach, directory, self._wording, self._events, pictures)
+        self._recorded = Recorded(self._reach, self._wording, self._events)
         self._upkeep = Upkeep(
             self._postman, self._reach, self._notices, self._chasing, self._wishes, self._offers, self._idle
         )
@@ -116,7 +118,8 @@ class SlackNotifier:
             Notice.IDLE_WARNING: lambda lease, now: self._idle.warn(lease, notice, now),
             Notice.IDLE_FINAL: lambda lease, now: self._idle.warn(lease, notice, now),
             Notice.IDLE_OVER: self._idle.over,
-            Notice.PARTLY_IDLE: self._idle.partly,
+            Notice.PARTLY_IDLE: self._recorded.partly,
+            Notice.OVER_BUDGET: self._recorded.over_budget,
         }
         return ways[notice](lease, now) if notice in ways else None
 

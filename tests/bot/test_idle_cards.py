@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from lessor.contracts import Notice, Verb
-from lessor.domain import excuses, idling
+from lessor.domain import capping, excuses, extension, idling
 from lessor.domain.idle import Evidence, IdleTerms, Verdict
 from lessor.domain.ladder import Rung
 from lessor.drawing import DrawingError
@@ -20,6 +20,7 @@ from lessor.sandbox.slack import RunningSandbox, buttons, visible_text
 from lessor.when import local
 from tests.bot.doing_nothing import HOUR, MINUTE, Easel, metered, seen_idle, stopped, warned
 from tests.bot.world import ADMIN, MANAGER, MANAGER_2, REQUESTER, World, a_world
+from tests.builders import usd
 
 ROW = ["Release now", "Stop, keep disk", "I am using it", "Wrong verdict", "Details"]
 
@@ -147,7 +148,7 @@ async def test_a_picture_that_slack_never_looks_at_is_left_out(world: World) -> 
 
 async def test_the_last_warning_takes_the_place_of_the_first(world: World) -> None:
     lease, _ = await warned(world, await seen_idle(world, await world.running(await world.ask())))
-    world.clock.moved += 45 * MINUTE
+    world.clock.moved += 44 * MINUTE
     lease, _ = await warned(world, await seen_idle(world, lease), Rung.FINAL)
     requester = world.slack.person("requester")
     assert lease.idle is not None
@@ -286,3 +287,39 @@ async def test_two_tries_at_once_make_one_message(world: World) -> None:
     )
     told = [m for m in await world.slack.person("requester").dms() if "does nothing" in visible_text(m)]
     assert len(told) == 1
+
+
+async def test_a_cap_is_told_by_its_share_with_when_it_is_reached_and_what_follows(world: World) -> None:
+    lease = await world.running(await world.ask(cap=usd("20")))
+    world.clock.moved += 4 * HOUR + MINUTE
+    world.engine.tell(lease.id, Notice.CAP)
+    await world.settled()
+    requester = world.slack.person("requester")
+    told = visible_text(await requester.wait_for_message("*50 % of the cap:*"))
+    assert "may cost 20.00 USD" in told
+    assert "Cost so far: 10.04 USD, 2.50 USD an hour." in told
+    assert lease.ready_at is not None
+    assert f"the cap is reached {local(lease.ready_at + 8 * HOUR, 'Europe/Berlin')}" in told
+    assert "When the cap is reached it is stopped, its disks are kept and charged; you are told before." in told
+    lease = await world.move(lease, capping.told, 50, "slack:dm", world.clock())
+    world.clock.moved += 3 * HOUR + 58 * MINUTE
+    world.engine.tell(lease.id, Notice.CAP)
+    await world.settled()
+    lease = await world.move(lease, capping.told, 100, "slack:dm", world.clock())
+    world.engine.tell(lease.id, Notice.CAP)
+    await world.settled()
+    last = visible_text(await requester.wait_for_message("*100 % of the cap:*"))
+    assert "*It is stopped " in last
+    assert len([m for m in await requester.dms() if "% of the cap:" in visible_text(m)]) == 2
+
+
+async def test_used_up_money_says_whose_with_the_numbers_and_the_new_end(world: World) -> None:
+    lease = await world.running(await world.ask(duration=timedelta(days=3)))
+    now = world.clock()
+    words = "1,002.00 of 1,000.00 USD in 2026-11"
+    lease = await world.move(lease, extension.cut_short, "team:research", words, now)
+    told = await world.slack.person("requester").wait_for_message("*Over budget:*")
+    assert lease.ends_at is not None
+    assert f"ends {local(lease.ends_at, 'Europe/Berlin')}" in visible_text(told)
+    assert f"The money of team research is used up: {words}." in visible_text(told)
+    assert buttons(told) == ["Release now", "Details"]

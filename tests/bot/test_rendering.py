@@ -147,7 +147,7 @@ _MORE: dict[str, object] = {
     "by": "",
     "why": "",
 }
-_MORE |= {"happened": "idle-cleared", "counted": 8, "idle_gpus": 7, "working": 1}
+_MORE |= {"happened": "idle-cleared", "counted": 8, "idle_gpus": 7, "working": 1, "budget": "team:ml"}
 
 
 @pytest.mark.parametrize("notice", [n for n in Notice if n is not Notice.REQUEST])

@@ -60,10 +60,10 @@ SETTINGS = SlackSettings("Sandbox", "gpu-approvals", "gpu-requests", "gpu-admins
 
 
 class Clock:
-    """Real time, moved by as much as a test says."""
+    """Real time, moved by as much as a test says; it begins with a full minute, so that told minutes are exact."""
 
     def __init__(self) -> None:
-        self.moved = timedelta()
+        self.moved = timedelta(seconds=60 - datetime.now(UTC).second)
 
     def __call__(self) -> datetime:
         return datetime.now(UTC) + self.moved
