@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from lessor.domain import capping, changes, suspension
+from lessor.domain import capping, changes, rungs, suspension
 from lessor.domain.approval import Step, Vote
 from lessor.domain.costing import storage_cost
 from lessor.domain.lease import Lease, Span
@@ -110,6 +110,7 @@ def _running(lease: Lease, now: datetime) -> list[tuple[str, str]]:
     if lease.ends_at:
         rows.append(("ends", f"{_time(lease.ends_at)}, extended {lease.extensions} times"))
     rows += _lasting(lease)
+    rows += _idle(lease, now)
     if lease.warned:
         rows.append(("warned", ", ".join(f"{_time(w.at)} by {w.via}" for w in lease.warned)))
     return rows
@@ -131,6 +132,26 @@ def _lasting(lease: Lease) -> list[tuple[str, str]]:
         why = _text(lease.exemption.reason, 200)
         rows.append(("runs on until", f"{_time(lease.exemption.until)}, by `{lease.exemption.by}`: {why}"))
     return rows
+
+
+def _idle(lease: Lease, now: datetime) -> Iterator[tuple[str, str]]:
+    """Since when it does nothing and what follows from that, what people said to it, and why it is stopped."""
+    if lease.idle:
+        seen, stops = lease.idle.evidence, rungs.stops_at(lease, now)
+        told = ", ".join(f"{one.rung.value} at {_time(one.at)} by {one.via}" for one in lease.idle.told)
+        yield f"{seen.verdict.value} since", f"{_time(seen.since)}, as seen at {_time(seen.at)}"
+        yield "warned of being idle", told
+        yield "stops as idle", _time(stops) or _text(rungs.barred(lease, now), 200)
+        yield "not stopped yet", _text(lease.idle.held_back, 200)
+    if lease.snooze and lease.snooze.until > now:
+        yield "snoozed until", f"{_time(lease.snooze.until)}, by `{lease.snooze.by}`: {_text(lease.snooze.reason, 200)}"
+    if lease.disputed:
+        yield (
+            "verdict disputed",
+            f"`{lease.disputed.by}` at {_time(lease.disputed.at)}: {_text(lease.disputed.reason, 200)}",
+        )
+    if lease.pause:
+        yield "stopped by", f"`{lease.pause.by}` at {_time(lease.pause.at)}: {_text(lease.pause.words, 200)}"
 
 
 def _holders(lease: Lease) -> list[tuple[str, str]]:

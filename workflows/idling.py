@@ -17,6 +17,9 @@ VERBS = frozenset({Verb.SNOOZE, Verb.DISPUTE, Verb.STOP, Verb.START, Verb.CONSEN
 
 def change(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
     """What the act does. Raises `Refused` when it is not allowed."""
+    if act.verb is Verb.START and lease.pause is not None and lease.pause.why is Why.BUDGET:
+        _require_payer(lease, person, lease.pause.words)
+        return pausing.start(lease, person.id, now)
     require_steward(lease, person)
     if act.verb is Verb.SPARE:
         _require_admin(lease, person)
@@ -31,7 +34,6 @@ def change(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
         return excuses.consent(lease, person.id, now)
     if act.verb is Verb.STOP:
         return pausing.ask_stop(lease, person.id, act.confirmation, now)
-    _require_funds(lease, person)
     return pausing.start(lease, person.id, now)
 
 
@@ -69,15 +71,17 @@ def _require_admin(lease: Lease, person: Person) -> None:
         )
 
 
-def _require_funds(lease: Lease, person: Person) -> None:
+def _require_payer(lease: Lease, person: Person, why: str) -> None:
     """Whose money it is decides whether what was stopped for want of it runs on."""
-    paying = person.admin or lease.request.team in (*person.leads, *person.budgets)
-    if lease.pause is not None and lease.pause.why is Why.BUDGET and not paying:
-        raise Refused(
-            "over-budget",
-            f"{lease.id} was stopped because {lease.pause.words}; the lead of team {lease.request.team}, whoever owns "
-            "its budget or an administrator can start it again",
-        )
+    team = lease.request.team
+    if person.active and (person.admin or team in (*person.leads, *person.budgets)):
+        return
+    require_steward(lease, person)
+    raise Refused(
+        "over-budget",
+        f"{lease.id} was stopped because {why}; the lead of team {team}, whoever owns its budget or an administrator "
+        "can start it again",
+    )
 
 
 def _spared(lease: Lease) -> str:

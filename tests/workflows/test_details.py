@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from lessor.domain import excuses, pausing
 from lessor.domain.approval import Step, Vote
 from lessor.domain.lease import Lease, State
 from lessor.domain.pending import Changes, Counter, Exemption, Question, Wish
-from tests.builders import APPROVED, ASKED, ENDS, MORNINGS, READY, a_lease, a_request, a_step
+from tests.builders import APPROVED, ASKED, ENDS, MORNINGS, READY, REQUESTER, a_lease, a_request, a_step
+from tests.idleness import after, told_idle, warned
 from workflows.details import details
 
 HOUR = timedelta(hours=1)
 
 
-def rows(lease: Lease) -> dict[str, str]:
+def rows(lease: Lease, at: datetime = READY) -> dict[str, str]:
     """The table of the details, by the words in its first column."""
-    lines = details(lease, READY).splitlines()
+    lines = details(lease, at).splitlines()
     cells = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ") and line != "| | |"]
     return {cell[0]: cell[1] for cell in cells}
 
@@ -82,3 +84,26 @@ def test_after_a_transfer_it_still_says_who_asked_and_who_pays_now() -> None:
     shown = rows(replace(lease, request=replace(lease.request, team="vision")))
     assert shown["asked by"] == "`U0REQUESTER` at 2026-11-27 09:00:00 UTC"
     assert (shown["owner"], shown["owned before by"]) == ("`U0OTHER`, team `vision` pays", "`U0REQUESTER`")
+
+
+def test_a_lease_that_does_nothing_says_since_when_who_was_told_and_when_it_stops() -> None:
+    lease = warned(told_idle(), after(HOUR))
+    shown = rows(lease, after(HOUR))
+    assert shown["idle since"] == "2026-11-27 10:15:00 UTC, as seen at 2026-11-27 11:15:00 UTC"
+    assert shown["warned of being idle"] == "warn at 2026-11-27 11:15:00 UTC by slack:dm"
+    assert shown["stops as idle"] == "2026-11-27 12:15:00 UTC"
+    assert shown.keys().isdisjoint({"not stopped yet", "snoozed until", "verdict disputed", "stopped by"})
+
+
+def test_what_people_said_of_a_lease_that_does_nothing_is_there() -> None:
+    snoozed = excuses.snooze(told_idle(), after(4 * HOUR), REQUESTER, "it *loads*", after(HOUR)).lease
+    text = details(snoozed, after(HOUR))
+    assert r"| snoozed until | 2026-11-27 14:15:00 UTC, by `U0REQUESTER`: it \*loads\* |" in text
+    disputed = excuses.dispute(told_idle(), REQUESTER.id, "no", after(HOUR)).lease
+    assert "| verdict disputed | `U0REQUESTER` at 2026-11-27 11:15:00 UTC: no |" in details(disputed, after(HOUR))
+    stopped = pausing.ask_stop(told_idle(), REQUESTER.id, "", after(HOUR)).lease
+    assert "| stopped by | `U0REQUESTER` at 2026-11-27 11:15:00 UTC: U0REQUESTER asked for it |" in details(
+        stopped, after(HOUR)
+    )
+    spared = details(told_idle(stops=False), after(HOUR))
+    assert "| stops as idle | the policy for it only warns |" in spared
