@@ -17,6 +17,7 @@ from bot.facts import facts
 from bot.pending import Pending, Waiting
 from bot.reckoning import Reckoning
 from lessor.domain.errors import Refused
+from lessor.domain.ladder import Brake
 from lessor.domain.lease import OPEN, Lease
 from lessor.domain.people import Person
 from lessor.ports import LeaseQuery
@@ -57,10 +58,12 @@ class Home:
         waiting = await self._pending.of(person, deciding_after, DECIDING_MOST)
         mine = await self._mine(person, mine_after)
         words = self._words(person, mine, waiting)
+        held = await self._desk.gateway.meter.brake() if person.admin else Brake()
         return [
             *sections(words["title"]),
             *sections(words.get("absence", "")),
             *sections(words.get("stands_in", "")),
+            *(self._desk.message("brake.j2", zone=person.tz, brake=held, changed=False).blocks if held.on else ()),
             ActionsBlock(elements=[self._buttons.request()]),
             *sections(words["mine"]),
             *self._my_leases(person, mine, mine_after, deciding_after),

@@ -10,6 +10,7 @@ from lessor.contracts import Notice
 from lessor.domain.costing import compute_cost, storage_cost
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
+from lessor.domain.rungs import stops_at
 
 CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 TYPE = "dev.lessor.lease."
@@ -66,6 +67,9 @@ def _data(lease: Lease, notice: Notice, before: timedelta, now: datetime) -> dic
         "ready_at": _instant(lease.ready_at),
         "ends_at": _instant(lease.ends_at),
         "warned_before_seconds": int(before.total_seconds()) if notice is Notice.WARNING else None,
+        "idle_since": _instant(lease.idle.evidence.since) if lease.idle else None,
+        "idle_stop_at": _instant(stops_at(lease, now)),
+        "stopped_for": lease.pause.why.value if lease.pause else None,
         "ending_reason": lease.ending_reason or None,
         "problem": lease.problem or None,
         "left": list(lease.left),

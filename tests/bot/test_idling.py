@@ -234,6 +234,8 @@ async def test_the_brake_needs_a_reason_and_is_in_the_audit(world: World) -> Non
     assert "Nothing is stopped for doing nothing." in told
     brake = world.ledger.brake()
     assert (brake.on, brake.by, brake.reason) == (True, ADMIN.id, "the exporter was changed <today>")
+    await admin.open_home()
+    assert "*The brake is on*" in visible_text(await admin.wait_for_home("*The brake is on*"))
     await admin.command("/gpu", "admin brake off it is fine")
     await admin.wait_for_ephemeral("*The brake is off*")
     await admin.command("/gpu", "admin brake")
