@@ -263,7 +263,7 @@ class World:
                 directory,
                 self._now,
                 lambda: self.idle_plan,
-                MeterSettings,
+                lambda: MeterSettings(self.metering or MeterSettings.every),
                 Overspending(self.ledger, lambda: self.plan).found,
             ),
         )

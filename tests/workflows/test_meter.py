@@ -11,7 +11,7 @@ import pytest
 from temporalio.service import RPCError
 
 from lessor import contracts
-from lessor.contracts import Alarm, MeterInput, MeterReport
+from lessor.contracts import Alarm, MeterReport
 from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.ladder import Why
 from lessor.domain.lease import State
@@ -20,7 +20,8 @@ from lessor.looking import look_now
 from lessor.ports import LedgerUnavailableError
 from tests.metering import BUSY, IDLE, QUIET_HOST, silent
 from tests.temporal import dev_server
-from tests.world import NUMBERS, Handle, World, busy_world
+from tests.ticking import tick, ticks
+from tests.world import Handle, World, busy_world
 from workflows.meter import floored
 from workflows.schedule import drop_schedule, keep_schedule, meter_schedule
 
@@ -57,26 +58,6 @@ def shows(world: World, handle: Handle, *gpus: object) -> str:
     world.telemetry.gpus[machine] = gpus  # type: ignore[assignment]
     world.telemetry.hosts[machine] = QUIET_HOST
     return machine
-
-
-async def tick(world: World) -> MeterReport:
-    """One tick, as the schedule starts it; the clock stands still meanwhile."""
-    with world.env.auto_time_skipping_disabled():
-        report: MeterReport = await world.env.client.execute_workflow(
-            contracts.METER_WORKFLOW,
-            MeterInput(MINUTE),
-            id=f"meter-{next(NUMBERS)}",
-            task_queue=contracts.TASK_QUEUE,
-            result_type=MeterReport,
-        )
-        return report
-
-
-async def ticks(world: World, count: int) -> MeterReport:
-    for _ in range(count):
-        await world.sleep(MINUTE)
-        report = await tick(world)
-    return report
 
 
 async def test_an_idle_lease_is_warned_twice_and_stopped_and_its_quota_stays(world: World) -> None:
