@@ -21,20 +21,11 @@ def change(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
         _require_payer(lease, person, lease.pause.words)
         return pausing.start(lease, person.id, now)
     require_steward(lease, person)
-    if act.verb is Verb.SPARE:
-        _require_admin(lease, person)
-        return excuses.spare(lease, act.until, person.id, act.reason, now)
-    if act.verb is Verb.SNOOZE:
-        if act.until is None:
-            raise Refused("no-end", "to snooze a lease, say until when")
-        return excuses.snooze(lease, act.until, person, act.reason, now)
-    if act.verb is Verb.DISPUTE:
-        return excuses.dispute(lease, person.id, act.reason, now)
-    if act.verb is Verb.CONSENT:
-        return excuses.consent(lease, person.id, now)
     if act.verb is Verb.STOP:
         return pausing.ask_stop(lease, person.id, act.confirmation, now)
-    return pausing.start(lease, person.id, now)
+    if act.verb is Verb.START:
+        return pausing.start(lease, person.id, now)
+    return _said(lease, act, person, now)
 
 
 def malformed(act: Act) -> str:
@@ -62,6 +53,20 @@ def words(lease: Lease, act: Act, now: datetime) -> str:
         Verb.CONSENT: "agreed; it is warned before it is stopped, and a stop loses what is on its local disks",
     }
     return told[act.verb]
+
+
+def _said(lease: Lease, act: Act, person: Person, now: datetime) -> Change:
+    """What somebody whose it is says to a verdict of idle."""
+    if act.verb is Verb.SPARE:
+        _require_admin(lease, person)
+        return excuses.spare(lease, act.until, person.id, act.reason, now)
+    if act.verb is Verb.DISPUTE:
+        return excuses.dispute(lease, person.id, act.reason, now)
+    if act.verb is Verb.CONSENT:
+        return excuses.consent(lease, person.id, now)
+    if act.until is None:
+        raise Refused("no-end", "to snooze a lease, say until when")
+    return excuses.snooze(lease, act.until, person, act.reason, now)
 
 
 def _require_admin(lease: Lease, person: Person) -> None:
