@@ -17,7 +17,7 @@ from lessor.domain.usage import HostUse, Observation
 class Hosts:
     """What is known of a lease besides its GPUs: its run, the latest work and its kind, and peaks after it.
 
-    `whole` says whether everything that was there before was there in this tick and can be, `problem` what was not.
+    `problem` says in words what was there before and is missing, or shows what cannot be.
     """
 
     run: Run
@@ -29,7 +29,6 @@ class Hosts:
     peak_sessions: int | None = None
     peak_requests: float | None = None
     sources: tuple[str, ...] = ()
-    whole: bool = True
     problem: str = ""
 
 
@@ -43,16 +42,16 @@ def judged(before: Standing | None, seen: Observation, tick: Tick, terms: IdleTe
         run = started(tick, whole)
     else:
         run = gone_on(Run(before.hosts_since, before.hosts_last, before.hosts_marks), tick, whole)
-    if before and (run.since != before.hosts_since or not run.marks):
+    if before and run.since != before.hosts_since:
         before = None
     most = {name: _most(name, seen.hosts) for name in _NAMES}
     kind = next((kind for kind, name, works in _KINDS if works(most[name], terms)), "")
     sources = (*seen.sources, *lost) if lost else seen.sources
     if kind:
-        return Hosts(run, tick.at, kind, sources=sources, whole=whole, problem=problem)
+        return Hosts(run, tick.at, kind, sources=sources, problem=problem)
     peaks = {f"peak_{name}": _peak(_kept(before, name), most[name]) for name in _PEAKS}
     active_at = before.hosts_active_at if before else None
-    return Hosts(run, active_at, **peaks, sources=sources, whole=whole, problem=problem)
+    return Hosts(run, active_at, **peaks, sources=sources, problem=problem)
 
 
 def quiet_since(hosts: Hosts) -> datetime:

@@ -38,7 +38,7 @@ def advance(
     tick = _tick(standing, observation, terms, subject, every)
     uses = observation.gpus if trusted else ()
     seen = observation if trusted else Observation(observation.lease_id, observation.at, asked=observation.asked)
-    believed = trusted and not observation.problems and not observation.restarted
+    believed = trusted and not observation.problems
     tracks, whole = tracking.follow(standing.tracks if standing else (), uses, tick, terms, subject, believed)
     hosts = hostwork.judged(standing, seen, tick, terms, believed)
     absent = tracking.missing(tracks, subject)
@@ -160,11 +160,10 @@ class _Known:
             return Verdict.BUSY
         if self.warming:
             return Verdict.WARMING_UP
-        known = (self.tracks or hosts.sources) and hosts.run.marks and hostwork.quiet_since(hosts) <= recent
+        known = (self.tracks or hosts.sources) and hostwork.quiet_since(hosts) <= recent
         if not known or self.gpus - len(quiet) >= self.needed:
             return Verdict.UNKNOWN
-        held = any(one.held and not tracking.faulty(one, self.at) for one in quiet)
-        return Verdict.HELD if held else Verdict.IDLE
+        return Verdict.HELD if any(one.held for one in quiet) else Verdict.IDLE
 
     @property
     def quiet_since(self) -> datetime:

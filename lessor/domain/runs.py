@@ -49,10 +49,11 @@ def started(tick: Tick, whole: bool) -> Run:
 def gone_on(run: Run, tick: Tick, whole: bool) -> Run:
     """The run after the tick: longer, begun anew after a break, or without a mark while it is broken.
 
-    It does not matter whether a tick without samples was judged or left out.
+    It does not matter whether ticks without samples were judged or left out.
     """
-    marks = (run.marks << tick.steps) & ((1 << (tick.ticks + STALE)) - 1)
-    if not marks or tick.restarted:
+    left_out = _shifted(run.marks, tick, tick.steps - 1)
+    marks = _shifted(run.marks, tick, tick.steps)
+    if not marks or tick.restarted or _thin(run, left_out, tick, tick.at - tick.every):
         return started(tick, whole)
     age = tick.at - run.last
     if whole:
@@ -61,9 +62,18 @@ def gone_on(run: Run, tick: Tick, whole: bool) -> Run:
         marks |= 1
     elif age > STALE * tick.every:
         return Run(tick.at, run.last, 0)
-    if tick.at - run.since >= tick.window and covered(marks, tick.ticks) < COVERED:
+    if _thin(run, marks, tick, tick.at):
         return started(tick, whole)
     return Run(run.since, tick.newest if whole else run.last, marks)
+
+
+def _shifted(marks: int, tick: Tick, steps: int) -> int:
+    return (marks << max(steps, 0)) & ((1 << (tick.ticks + STALE)) - 1)
+
+
+def _thin(run: Run, marks: int, tick: Tick, at: datetime) -> bool:
+    """Whether too little was seen of the window before `at`; of a run that is shorter nothing is said yet."""
+    return at - run.since >= tick.window and covered(marks, tick.ticks) < COVERED
 
 
 def covered(marks: int, ticks: int) -> float:

@@ -104,7 +104,7 @@ def _seen(track: Track | None, use: GpuUse, tick: Tick, terms: IdleTerms, truste
     looks = _look(use, terms)
     whole = looks.whole and trusted
     run = started(tick, whole) if track is None else gone_on(Run(track.since, track.last, track.marks), tick, whole)
-    if track is None or run.since != track.since or not run.marks:
+    if track is None or run.since != track.since:
         track = Track(use.device, use.machine, *run, full_since=track.full_since if track else None)
     stuck = use.processes == 0 and (looks.works or looks.held is True)
     held = track.held if looks.held is None else looks.held and use.processes != 0

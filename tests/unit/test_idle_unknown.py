@@ -11,7 +11,7 @@ import pytest
 
 from lessor.domain.idle import Verdict
 from lessor.domain.judging import certain
-from lessor.domain.usage import GpuUse, HostUse
+from lessor.domain.usage import GpuUse, HostUse, Subject
 from tests.unit.judged import MACHINE, QUIET, SIGNALS, START, Judged, at, gpu, gpus, mig, of, replayed, verdict
 
 
@@ -26,8 +26,10 @@ def test_a_gap_of_two_intervals_is_borne_and_a_longer_one_is_not() -> None:
     assert certain(judged.standing)
     judged.silence(2)
     assert judged.standing.verdict is Verdict.IDLE
+    assert verdict(judged.tick(gpu())) == (Verdict.IDLE, START)
+    judged.silence(2)
     standing = judged.silence()
-    assert verdict(standing) == (Verdict.UNKNOWN, at(95))
+    assert verdict(standing) == (Verdict.UNKNOWN, at(98))
     assert (standing.missed, standing.before) == (3, Verdict.IDLE)
 
 
@@ -74,6 +76,20 @@ def test_less_than_nine_tenths_of_the_window_is_unknown_and_the_clock_starts_ane
     assert verdict(judged.tick(gpu())) == (Verdict.IDLE, at(62))
 
 
+@pytest.mark.parametrize("judged_too", [True, False])
+def test_a_window_that_was_too_thin_in_between_begins_anew_whether_or_not_anybody_looked(judged_too: bool) -> None:
+    judged = of(1)
+    judged.ticks(1, gpu())
+    for minute in range(2, 62):
+        judged.silence() if minute in (2, 12, 22, 32, 42, 52) else judged.tick(gpu())
+    if judged_too:
+        judged.silence(), judged.silence()
+    else:
+        judged.now += 2 * judged.every
+    assert judged.tick(gpu()).verdict is Verdict.UNKNOWN
+    assert verdict(judged.ticks(59, gpu())) == (Verdict.IDLE, at(63))
+
+
 def test_an_exporter_that_restarts_begins_a_new_window() -> None:
     judged = of(1)
     judged.ticks(90, gpu())
@@ -110,6 +126,57 @@ def test_a_gpu_that_vanishes_leaves_the_lease_unknown_until_it_is_back_for_a_win
     assert judged.ticks(500, *gpus(0.0)).verdict is Verdict.UNKNOWN
     assert judged.ticks(59, *gpus(0.0, 0.0)).verdict is Verdict.UNKNOWN
     assert verdict(judged.tick(*gpus(0.0, 0.0))) == (Verdict.IDLE, at(593))
+
+
+def test_a_card_without_any_series_is_not_made_up_for_by_the_slices_of_another() -> None:
+    judged = of(2)
+    assert judged.ticks(200, mig(0.0, 1), mig(0.0, 2)).verdict is Verdict.UNKNOWN
+    assert judged.standing.problem == "1 of 3 GPUs have no series"
+    assert judged.ticks(60, mig(0.0, 1), mig(0.0, 2), gpu(0.0, "1")).verdict is Verdict.IDLE
+
+
+def test_gpus_of_a_machine_that_was_replaced_are_gone() -> None:
+    judged = of(1)
+    judged.ticks(90, gpu(machine="i-0old"))
+    assert judged.ticks(59, gpu()).verdict is Verdict.UNKNOWN
+    assert (judged.standing.gpus, judged.tick(gpu()).verdict) == (1, Verdict.IDLE)
+
+
+def test_pods_that_move_to_other_gpus_leave_the_old_ones_behind() -> None:
+    judged = Judged(subject=Subject("gpu-1", 2, namespace="gpu-1", ready_at=START))
+    judged.ticks(90, *gpus(0.0, 0.0), host=None)
+    moved = (gpu(0.0, "6"), gpu(0.0, "7"))
+    assert judged.ticks(59, *moved, host=None).verdict is Verdict.UNKNOWN
+    assert (judged.standing.gpus, judged.tick(*moved, host=None).verdict) == (2, Verdict.IDLE)
+    judged.ticks(3, gpu(0.0, "6"), host=None)
+    assert judged.standing.verdict is Verdict.UNKNOWN, "nobody took the place of the other one"
+
+
+def test_what_the_machine_did_before_an_outage_says_nothing_of_now() -> None:
+    judged = of(1)
+    judged.ticks(90, gpu(), host=replace(QUIET, cpu=90.0))
+    judged.silence(4)
+    assert judged.tick(gpu()).verdict is Verdict.UNKNOWN
+
+
+def test_problems_of_a_tick_leave_every_gpu_of_it_unknown() -> None:
+    judged = of(1)
+    judged.ticks(90, gpu())
+    assert judged.ticks(3, gpu(), problems=("2 of 4 GPUs have no label",)).idle_gpus == 0
+    assert judged.standing.problem == "2 of 4 GPUs have no label"
+
+
+def test_the_coverage_is_that_of_the_signal_with_the_most_gaps() -> None:
+    judged = of(1)
+    judged.ticks(90, gpu())
+    judged.tick(gpu(), host=None)
+    assert (judged.evidence.covered, judged.standing.missed) == (59 / 60, 1)
+
+
+def test_a_machine_without_gpus_needs_more_than_a_notebook_server_that_is_quiet() -> None:
+    judged = of(0)
+    assert judged.ticks(200, host=HostUse(kernels=0, machine=MACHINE)).verdict is Verdict.UNKNOWN
+    assert of(0).ticks(200).verdict is Verdict.IDLE
 
 
 def test_a_signal_that_was_there_has_to_go_on_being_there() -> None:

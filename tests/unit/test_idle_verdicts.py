@@ -136,6 +136,32 @@ def test_memory_that_is_taken_or_freed_is_something_that_happened() -> None:
     assert verdict(judged.ticks(60, gpu())) == (Verdict.IDLE, at(152))
 
 
+def test_a_process_that_ends_is_something_that_happened_even_if_its_memory_stays() -> None:
+    judged = of(1, window=10 * MINUTE, warm_up=timedelta())
+    full = {"memory_used": 70_000.0}
+    judged.ticks(90, gpu(**full, processes=1))
+    assert judged.standing.verdict is Verdict.HELD
+    assert verdict(judged.tick(gpu(**full, processes=0))) == (Verdict.BUSY, at(90))
+    assert verdict(judged.ticks(10, gpu(**full, processes=0))) == (Verdict.IDLE, at(91)), "nothing holds it any more"
+
+
+def test_the_last_activity_is_the_latest_of_all_kinds() -> None:
+    judged = of(1)
+    judged.ticks(5, gpu(0.9))
+    judged.ticks(20, gpu())
+    judged.tick(gpu(), host=replace(QUIET, cpu=90.0))
+    judged.ticks(20, gpu())
+    assert (judged.standing.active_at, judged.standing.active_kind) == (at(26), "cpu")
+
+
+def test_gpus_without_series_count_among_those_that_may_work() -> None:
+    judged = of(4, fraction=0.5)
+    judged.ticks(90, *gpus(0.0, 0.0, 0.9))
+    assert judged.standing.verdict is Verdict.UNKNOWN, "the fourth may be the second that works"
+    judged.ticks(60, *gpus(0.0, 0.0, 0.0))
+    assert verdict(judged.standing) == (Verdict.IDLE, at(90))
+
+
 def test_memory_without_a_total_is_held_above_a_gibibyte() -> None:
     judged = of(1)
     assert judged.ticks(60, gpu(memory_used=2_000.0, memory_total=None)).verdict is Verdict.HELD
