@@ -93,8 +93,7 @@ def pages(
             yield PageInput(Alarm.UNLABELLED, node or reading.source, f"{problem}; nothing is stopped as idle there")
     for one in now:
         yield from _odd(before.standings.get(one.lease_id), one, fleet[one.lease_id])
-    if not readings.silent:
-        yield from _unseen(now)
+    yield from _unseen(now, readings.silent, before)
 
 
 def _odd(before: Standing | None, now: Standing, one: Metered) -> Iterator[PageInput]:
@@ -111,10 +110,23 @@ def _odd(before: Standing | None, now: Standing, one: Metered) -> Iterator[PageI
         yield PageInput(Alarm.REVIEW, now.lease_id, f"{what}. Nothing is stopped for that")
 
 
-def _unseen(now: Sequence[Standing]) -> Iterator[PageInput]:
-    """Leases of which nothing whole was seen for long although every source answers (case E17)."""
-    lost = [one for one in now if one.missed == SILENT and one.verdict is not Verdict.WARMING_UP]
+def _unseen(now: Sequence[Standing], silent: Sequence[str], before: Before) -> Iterator[PageInput]:
+    """Leases of which nothing whole was seen for long although the sources that know of them answer (case E17)."""
+    were_silent = [source.name for source in before.report.sources if not source.ok] if before.report else []
+    lost = [
+        one
+        for one in now
+        if one.missed >= SILENT
+        and one.verdict is not Verdict.WARMING_UP
+        and not _for_want_of(silent, one)
+        and (one.missed == SILENT or _for_want_of(were_silent, before.standings.get(one.lease_id)))
+    ]
     if lost:
         names = ", ".join(one.lease_id for one in lost[:NAMED])
         what = f"{len(lost)} leases were not seen whole in {SILENT} ticks in a row, such as: {lost[0].problem}"
         yield PageInput(Alarm.METER_SILENT, names, f"{what}; they are not stopped as idle, and end when they should")
+
+
+def _for_want_of(silent: Sequence[str], one: Standing | None) -> bool:
+    """Whether it was not seen whole because one of these sources gave no answer: then that is told, once for all."""
+    return one is not None and any(name in one.problem for name in silent)

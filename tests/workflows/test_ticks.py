@@ -265,6 +265,28 @@ async def test_a_lease_that_is_not_seen_whole_is_told_to_people_after_three_tick
     assert [[page.subject for page in report.pages] for report in reports] == [[], [], [lease.id], []]
 
 
+async def test_a_silent_source_hides_no_lease_that_another_source_has_lost(ledger: SqlLedger) -> None:
+    other = FakeTelemetry("cloudwatch")
+    meter = Meter(ledger, others=(other,))
+    lost, theirs, both = running(1), running(2), running(3)
+    meter.record(lost, theirs, both)
+    meter.source.all([lost, both], IDLE)
+    other.all([theirs, both], IDLE)
+    await meter.ticks(20)
+    other.fail = silent("cloudwatch")
+    meter.source.gpus.pop(machine_of(lost))
+    meter.source.gpus.pop(machine_of(both))
+    meter.source.hosts.pop(machine_of(both))
+    paged = [[(page.alarm, page.subject) for page in (await meter.tick()).pages] for _ in range(4)]
+    silence, unseen = (Alarm.SOURCE_SILENT, "cloudwatch"), (Alarm.METER_SILENT, lost.id)
+    assert paged == [[], [], [silence, unseen], []]
+    other.fail = None
+    other.gpus.pop(machine_of(both))
+    other.hosts.pop(machine_of(both))
+    again = [[(page.alarm, page.subject) for page in (await meter.tick()).pages] for _ in range(2)]
+    assert again == [[(Alarm.METER_SILENT, both.id)], []]
+
+
 def ended(lease: Lease) -> tuple[Lease, list[Event]]:
     """The lease a revision later, on its way out."""
     return replace(lease, revision=lease.revision + 1, state=State.ENDING), [Event("ended", START, "lessor", {})]
