@@ -6,7 +6,7 @@ twice; one that is extended afterwards is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Protocol
 
@@ -16,7 +16,6 @@ from lessor.domain.budget import Metering, budget_rooms, used_up, used_up_words
 from lessor.domain.capping import MONEY_GONE
 from lessor.domain.lease import IN_USE, Lease
 from lessor.domain.quota import Account, Ceiling, QuotaPlan, Then
-from lessor.metering import account_of
 from lessor.ports import LeaseBook, LeaseQuery, QuotaBook
 from lessor.when.months import month_of
 
@@ -45,37 +44,43 @@ class Overspending:
         plan = self._plan()
         if not ends_leases(plan):
             return ()
-        judged: dict[tuple[Account, str], OverBudget | None] = {}
-        found: list[tuple[str, OverBudget]] = []
-        for lease in self._in_use():
-            if lease.runs_until is None or lease.runs_until <= now + MONEY_GONE:
-                continue
-            key = account_of(lease, plan), lease.model
-            if key not in judged:
-                judged[key] = self._judged(plan, *key, now)
-            told = judged[key]
+        judged: dict[Ceiling, OverBudget | None] = {}
+        over: dict[str, OverBudget] = {}
+        for held in self._books.held():
+            ceilings = [one for one in plan.of(held.account, held.model) if one.then is Then.END]
+            for one in ceilings:
+                if one not in judged:
+                    judged[one] = self._judged(plan, one, now)
+            told = next((found for one in ceilings if (found := judged[one])), None)
             if told is not None:
-                found.append((lease.id, told))
-        return tuple(found)
+                over[held.lease_id] = told
+        return tuple((lease.id, over[lease.id]) for lease in self._in_use(over) if _lasts(lease, now))
 
-    def _judged(self, plan: QuotaPlan, account: Account, model: str, now: datetime) -> OverBudget | None:
-        """The first of the account's limits that is used up; what is unknown is not (law 1)."""
-        ceilings: list[Ceiling] = [one for one in plan.of(account, model) if one.then is Then.END]
-        if not ceilings:
-            return None
-        month = month_of(now, plan.tz).key
-        taken = self._books.taken(account, [month])
-        rooms = budget_rooms(ceilings, [month], taken, Metering(account, model, plan.currency, now, month))
-        over = next((room for room in rooms if used_up(room)), None)
-        return OverBudget(over.scope, used_up_words(over), now) if over else None
+    def _judged(self, plan: QuotaPlan, ceiling: Ceiling, now: datetime) -> OverBudget | None:
+        """What leases are told where it is used up; what is unknown is not (law 1)."""
+        month, account = month_of(now, plan.tz).key, _whose(ceiling)
+        look = Metering(account, ceiling.model, plan.currency, now, month)
+        [room] = budget_rooms([ceiling], [month], self._books.taken(account, [month]), look)
+        return OverBudget(room.scope, used_up_words(room), now) if used_up(room) else None
 
-    def _in_use(self) -> Iterator[Lease]:
-        after = ""
-        while page := self._books.leases(LeaseQuery(states=STATES, after=after, limit=PAGE)):
-            yield from page
-            after = page[-1].id
+    def _in_use(self, ids: Collection[str]) -> Iterator[Lease]:
+        wanted = sorted(ids)
+        for begin in range(0, len(wanted), PAGE):
+            page = tuple(wanted[begin : begin + PAGE])
+            yield from self._books.leases(LeaseQuery(states=STATES, ids=page, limit=PAGE))
 
 
 def ends_leases(plan: QuotaPlan) -> bool:
     """Whether any limit of the organisation lets leases end when its money is used up."""
     return any(one.then is Then.END for one in plan.ceilings)
+
+
+def _lasts(lease: Lease, now: datetime) -> bool:
+    """Whether it ends later than one that is told now would."""
+    return lease.runs_until is not None and lease.runs_until > now + MONEY_GONE
+
+
+def _whose(ceiling: Ceiling) -> Account:
+    """Everybody whom the limit counts, and nobody else."""
+    kind, _, key = ceiling.scope.partition(":")
+    return Account(**{"team": "", kind: key})

@@ -18,6 +18,7 @@ from lessor.domain.lease import Lease, State
 from lessor.domain.money import Money
 from lessor.domain.quota import Ceiling, Kind, QuotaPlan, Then
 from lessor.ledger import SqlLedger, open_ledger
+from lessor.metering import reservation_of
 from lessor.overspending import PAGE, Overspending, ends_leases
 from tests.builders import a_lease, a_request, usd
 from tests.ledger.spending import record
@@ -51,6 +52,7 @@ def running(
     lease = a_lease(State.ACTIVE, id=f"gpu-{number:08}", request=a_request(**changes))
     spans = (Span(NOVEMBER, None, hourly),)
     lease = replace(lease, spans=spans, ready_at=NOVEMBER, ends_at=NOVEMBER + ends, owner=owner)
+    ledger.reserve(reservation_of(lease, QuotaPlan()), ())
     record(ledger, lease, NOVEMBER, QuotaPlan())
     return lease
 
