@@ -49,7 +49,8 @@ def spelled(brake: Brake) -> str:
 
 def stops_at(lease: Lease, standing: Standing, terms: IdleTerms) -> datetime | None:
     """When an idle lease would be stopped at the earliest; `None` when it is not idle or is not stopped for that."""
-    if lease.spared or lease.pause or not terms.stops or not lease.stoppable or (lease.volatile and not lease.consent):
+    spared = lease.spared is not None and (lease.spared.until is None or standing.at < lease.spared.until)
+    if spared or lease.pause or not terms.stops or not lease.stoppable or (lease.volatile and not lease.consent):
         return None
     if standing.verdict not in (Verdict.IDLE, Verdict.HELD):
         return None

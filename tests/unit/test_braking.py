@@ -37,6 +37,7 @@ def test_an_idle_lease_would_stop_after_its_terms() -> None:
     "lease",
     [
         replace(a_lease(), spared=Spared("U0ADMIN", READY, "it serves")),
+        replace(a_lease(), spared=Spared("U0ADMIN", READY, "it serves", IDLE.at + timedelta(seconds=1))),
         replace(a_lease(), pause=Pause(Why.ASKED, "U0REQUESTER", READY)),
         a_lease(stoppable=False),
         replace(a_lease(), volatile=True),
@@ -49,6 +50,8 @@ def test_what_is_never_stopped_does_not_count(lease: Lease) -> None:
 def test_only_idle_leases_that_are_stopped_by_their_terms_count() -> None:
     agreed = replace(a_lease(), volatile=True, consent=Consent("U0REQUESTER", READY))
     assert braking.stops_at(agreed, IDLE, TERMS) == READY + timedelta(hours=2)
+    no_longer = replace(a_lease(), spared=Spared("U0ADMIN", READY, "it served", IDLE.at))
+    assert braking.stops_at(no_longer, IDLE, TERMS) == READY + timedelta(hours=2)
     assert braking.stops_at(a_lease(), IDLE, replace(TERMS, stops=False)) is None
     for verdict in (Verdict.BUSY, Verdict.UNKNOWN, Verdict.WARMING_UP):
         assert braking.stops_at(a_lease(), replace(IDLE, verdict=verdict), TERMS) is None
