@@ -144,7 +144,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         *idleness.rows(lease, now, zone),
         ("Price", f"{hourly} an hour ({quote.price_list})" if quote and hourly else "unknown"),
         ("Cost so far", _cost(lease, now)),
-        ("At most", capping.spelled(lease, now)),
+        ("At most", capping.spelled(lease, now, lambda at: local(at, zone))),
         ("Policy", rules),
         ("Can decide", deciders),
         *_talked(lease, zone),

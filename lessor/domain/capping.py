@@ -6,6 +6,7 @@ part whose price is unknown counts nothing, so that the cap is reached at the la
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -147,8 +148,8 @@ def spending(lease: Lease, now: datetime) -> Spending | None:
     return Spending(cap, spent, known is not None, percent, at, follows(lease), stops_at, why_not(lease))
 
 
-def spelled(lease: Lease, now: datetime) -> str:
-    """The cap in one line, with what is used of it; empty without one."""
+def spelled(lease: Lease, now: datetime, when: Callable[[datetime], str] = minute) -> str:
+    """The cap in one line, with what is used of it; empty without one. `when` writes an instant for its reader."""
     found = spending(lease, now)
     if found is None:
         return ""
@@ -157,7 +158,7 @@ def spelled(lease: Lease, now: datetime) -> str:
     told = f"{found.cap}; used: {'' if found.known else 'at least '}{found.spent}"
     if lease.state not in IN_USE or found.reached_at is None:
         return told
-    return f"{told}; at this rate it is reached {'by now' if found.reached_at <= now else minute(found.reached_at)}"
+    return f"{told}; at this rate it is reached {'by now' if found.reached_at <= now else when(found.reached_at)}"
 
 
 def told(lease: Lease, percent: int, via: str, now: datetime) -> Change:

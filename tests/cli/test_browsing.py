@@ -11,9 +11,11 @@ import pytest
 from typer.testing import Result
 
 from lessor.domain import life
+from lessor.domain.billing import Span, Storage
 from lessor.domain.lease import OPEN, Lease, State
 from lessor.ports import LeaseQuery
-from tests.builders import ACCESS, LAUNCHED, LEASE_ID, a_lease
+from lessor.when import local
+from tests.builders import ACCESS, LAUNCHED, LEASE_ID, a_lease, usd
 from tests.cli.conftest import NOW, FakeGateway
 
 Lessor = Callable[..., Result]
@@ -134,3 +136,29 @@ def of_research() -> Lease:
 
 def waiting() -> Lease:
     return life.wait_for_capacity(a_lease(State.PROVISIONING), ("us-east-1a", "us-east-1b"), LAUNCHED).lease
+
+
+def test_show_tells_what_machines_and_disks_cost_and_how_far_the_cap_is(lessor: Lessor, gateway: FakeGateway) -> None:
+    """June has 720 hours: 7,200 GiB at 0.10 USD are 1 USD an hour, beside machines at 99."""
+    since = NOW - timedelta(hours=2)
+    lease = replace(
+        a_lease(),
+        request=replace(a_lease().request, cap=usd("500")),
+        spans=(Span(since, None, usd("99")),),
+        storage=(Storage(since, None, 7_200, usd("0.10")),),
+        ends_at=NOW + timedelta(hours=9),
+        volatile=True,
+    )
+    gateway.leases_ = {LEASE_ID: lease}
+    shown = json.loads(lessor("show", LEASE_ID, "--json").stdout)
+    assert (shown["cost"], shown["compute_cost"], shown["storage_cost"]) == ("200.00", "198.00", "2.00")
+    assert (shown["cap"], shown["volatile"]) == ("500", True)
+    words = " ".join(lessor("show", LEASE_ID).stdout.split())
+    assert "Cost so far 200.00 USD (machines 198.00 USD, disks 2.00 USD)" in words
+    reached = local(NOW + timedelta(hours=3), "Europe/Berlin")
+    assert f"At most 500.00 USD; used: 200.00 USD; at this rate it is reached {reached}" in words
+    unpriced = replace(lease, storage=(Storage(since, None, 7_200, None),))
+    gateway.leases_ = {LEASE_ID: unpriced}
+    words = " ".join(lessor("show", LEASE_ID).stdout.split())
+    assert "Cost so far unknown (machines 198.00 USD, disks unknown)" in words
+    assert "used: at least 198.00 USD" in words
