@@ -54,8 +54,7 @@ def next_step(lease: Lease, now: datetime) -> Step | None:
         return None
     step = _daily(lease, ladder) if barred(lease, now) else _towards_stop(lease, ladder)
     at = max(step.at, ladder.next_try or step.at, lease.snooze.until if lease.snooze else step.at)
-    ends_at = lease.runs_until
-    return None if ends_at and max(at, now) >= ends_at - LEFT_TO_END else Step(step.rung, at)
+    return None if _left_to_end(lease, max(at, now)) else Step(step.rung, at)
 
 
 def barred(lease: Lease, now: datetime) -> str:
@@ -76,7 +75,7 @@ def barred(lease: Lease, now: datetime) -> str:
 def stops_at(lease: Lease, now: datetime) -> datetime | None:
     """When it is stopped if it stays idle and every warning still to come reaches its owner in time.
 
-    `None` while nothing leads to a stop.
+    `None` while nothing leads to a stop before its end.
     """
     step = next_step(lease, now)
     if lease.idle is None or step is None or barred(lease, now):
@@ -86,7 +85,8 @@ def stops_at(lease: Lease, now: datetime) -> datetime | None:
         told = Told(step.rung, max(step.at, now))
         ladder = replace(ladder, told=(*ladder.told, told), next_try=None)
         step = _towards_stop(lease, ladder)
-    return max(step.at, ladder.next_try or step.at)
+    at = max(step.at, ladder.next_try or step.at)
+    return None if _left_to_end(lease, at) else at
 
 
 def outdated(lease: Lease, now: datetime) -> bool:
@@ -121,8 +121,8 @@ def working_hours(lease: Lease) -> Hours | None:
 def _daily(lease: Lease, ladder: Ladder) -> Step:
     """Once a day, and at once when an administrator's word ends: then it is warned of a stop after all."""
     if ladder.told:
-        again = ladder.told[-1].at + DAY
-        return Step(Rung.WARN, min(again, lease.spared.until) if lease.spared and lease.spared.until else again)
+        last, word = ladder.told[-1].at, lease.spared.until if lease.spared else None
+        return Step(Rung.WARN, min(last + DAY, word) if word and word > last else last + DAY)
     return Step(Rung.WARN, _after(lease, ladder, ladder.evidence.since, distances(ladder).warn))
 
 
@@ -154,6 +154,10 @@ def _spared(lease: Lease, ladder: Ladder, due: datetime) -> datetime:
         return due
     latest = ladder.evidence.since + ladder.terms.spare
     return max(due, min(next_close(hours, due) or latest, latest))
+
+
+def _left_to_end(lease: Lease, at: datetime) -> bool:
+    return lease.runs_until is not None and at >= lease.runs_until - LEFT_TO_END
 
 
 def _after(lease: Lease, ladder: Ladder, at: datetime, length: timedelta) -> datetime:

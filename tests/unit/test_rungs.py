@@ -21,6 +21,8 @@ ON_TIME = (Step(Rung.WARN, after(HOUR)), Step(Rung.FINAL, after(105 * MINUTE)), 
 WORK = Hours("UTC", ((SINCE - 30 * DAY, 0),), days=(0, 1, 2, 3, 4), opens=9 * 60, closes=18 * 60)
 """09:00 to 18:00 UTC from Monday to Friday; `SINCE` is a Friday, 10:15."""
 
+LONG = a_request(duration=9 * DAY)
+
 
 def step(lease: Lease, at: datetime) -> Step:
     found = next_step(lease, at)
@@ -117,6 +119,9 @@ def test_what_would_come_just_before_the_end_is_left_to_it(far: timedelta) -> No
     lease = replace(twice_warned(), ends_at=after(2 * HOUR) + far)
     assert next_step(lease, after(110 * MINUTE)) is None
     assert stops_at(lease, after(110 * MINUTE)) is None
+    once = replace(told_idle(), ends_at=after(2 * HOUR) + far)
+    assert step(once, after(HOUR)).rung is Rung.WARN
+    assert stops_at(once, after(HOUR)) is None
 
 
 def test_an_end_that_is_further_off_puts_nothing_off() -> None:
@@ -174,6 +179,16 @@ def test_an_administrators_word_that_ends_wakes_the_lease() -> None:
     assert step(told, after(21 * HOUR)) == Step(Rung.WARN, after(30 * HOUR))
     assert rungs.barred(told, after(30 * HOUR)) == ""
     assert step(told, after(30 * HOUR)).rung is Rung.WARN
+
+
+def test_a_word_that_has_ended_hurries_nobody_where_something_else_stands_against_a_stop() -> None:
+    over = Spared("U0ADMIN", SINCE, "a demonstration", after(3 * HOUR))
+    lease = replace(told_idle(a_lease(State.ACTIVE, request=LONG, stoppable=False)), spared=over)
+    first = warned(lease, after(HOUR))
+    assert step(first, after(2 * HOUR)) == Step(Rung.WARN, after(3 * HOUR))
+    again = warned(first, after(3 * HOUR))
+    assert step(again, after(3 * HOUR)) == Step(Rung.WARN, after(27 * HOUR))
+    assert step(warned(again, after(27 * HOUR)), after(28 * HOUR)) == Step(Rung.WARN, after(51 * HOUR))
 
 
 def test_interactive_work_is_left_alone_until_the_working_day_is_over() -> None:
