@@ -15,7 +15,7 @@ from lessor.domain import hostwork, tracking
 from lessor.domain.attribution import AHEAD
 from lessor.domain.hostwork import Hosts
 from lessor.domain.idle import Evidence, IdleTerms, Standing, Track, Verdict
-from lessor.domain.runs import STALE, Tick, covered
+from lessor.domain.runs import STALE, Tick, covered, ticks_of
 from lessor.domain.usage import Observation, Subject
 
 NAMED = 8
@@ -50,7 +50,7 @@ def advance(
 def evidence(standing: Standing, terms: IdleTerms, every: timedelta) -> Evidence:
     """What the verdict rests on; figures of GPUs that look broken are left out, as they are not work."""
     tracks = [one for one in standing.tracks if not tracking.faulty(one, standing.at)]
-    ticks = _ticks(terms.window, every)
+    ticks = ticks_of(terms.window, every)
     runs = [one.marks for one in standing.tracks] + ([standing.hosts_marks] if standing.sources else [])
     return Evidence(
         verdict=standing.verdict,
@@ -181,10 +181,6 @@ def _fresh(observation: Observation, every: timedelta) -> bool:
     return -AHEAD <= observation.at - observation.newest <= STALE * every
 
 
-def _ticks(window: timedelta, every: timedelta) -> int:
-    return max(window // every, 1)
-
-
 def _tick(
     standing: Standing | None, observation: Observation, terms: IdleTerms, subject: Subject, every: timedelta
 ) -> Tick:
@@ -196,8 +192,7 @@ def _tick(
         at=at,
         begin=begin,
         every=every,
-        window=terms.window,
-        ticks=_ticks(terms.window, every),
+        ticks=ticks_of(terms.window, every),
         steps=round((at - standing.at) / every) if standing else 1,
         newest=min(observation.newest or at, at),
         restarted=observation.restarted,

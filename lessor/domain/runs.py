@@ -12,10 +12,18 @@ STALE = 2
 COVERED = 0.9
 """The share of a window that has to be there: less breaks a run."""
 
+MOST = 4_096
+"""So many ticks are remembered at most. Where a window has more, each part of it as long as these has to be there."""
+
+
+def ticks_of(window: timedelta, every: timedelta) -> int:
+    """How many ticks of a window are remembered."""
+    return min(max(window // every, 1), MOST)
+
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """One step of time. `begin` is where what starts in it is counted from, `ticks` how many a window has.
+    """One step of time. `begin` is where what starts in it is counted from, `ticks` how many are remembered.
 
     `steps` is how many ticks have gone by since the last one that was judged. `newest` is the time of the newest
     sample; `restarted` says that what was counted before is lost.
@@ -24,7 +32,6 @@ class Tick:
     at: datetime
     begin: datetime
     every: timedelta
-    window: timedelta
     ticks: int
     steps: int
     newest: datetime
@@ -72,8 +79,8 @@ def _shifted(marks: int, tick: Tick, steps: int) -> int:
 
 
 def _thin(run: Run, marks: int, tick: Tick, at: datetime) -> bool:
-    """Whether too little was seen of the window before `at`; of a run that is shorter nothing is said yet."""
-    return at - run.since >= tick.window and covered(marks, tick.ticks) < COVERED
+    """Whether too little was seen of the ticks before `at`; of a run that is shorter nothing is said yet."""
+    return at - run.since >= tick.ticks * tick.every and covered(marks, tick.ticks) < COVERED
 
 
 def covered(marks: int, ticks: int) -> float:

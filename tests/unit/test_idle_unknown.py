@@ -9,10 +9,13 @@ from math import inf, nan
 
 import pytest
 
-from lessor.domain.idle import Verdict
+from lessor.domain.idle import Standing, Verdict
 from lessor.domain.judging import certain
 from lessor.domain.usage import GpuUse, HostUse, Subject
-from tests.unit.judged import MACHINE, QUIET, SIGNALS, START, Judged, at, gpu, gpus, mig, of, replayed, verdict
+from lessor.ledger.packing import Packed
+from tests.unit.judged import MACHINE, MINUTE, QUIET, SIGNALS, START, Judged, at, gpu, gpus, mig, of, replayed, verdict
+
+STANDING = Packed(Standing)
 
 
 def test_a_gap_of_two_intervals_is_borne_and_a_longer_one_is_not() -> None:
@@ -88,6 +91,18 @@ def test_a_window_that_was_too_thin_in_between_begins_anew_whether_or_not_anybod
         judged.now += 2 * judged.every
     assert judged.tick(gpu()).verdict is Verdict.UNKNOWN
     assert verdict(judged.ticks(59, gpu())) == (Verdict.IDLE, at(63))
+
+
+def test_a_window_of_very_many_ticks_is_remembered_in_part_and_watched_in_every_part() -> None:
+    judged = of(1, window=5_000 * MINUTE, warm_up=timedelta())
+    judged.ticks(4_999, gpu())
+    assert judged.standing.verdict is Verdict.UNKNOWN
+    assert verdict(judged.tick(gpu())) == (Verdict.IDLE, START)
+    assert STANDING.load(STANDING.dump(judged.standing)) == judged.standing
+    for _ in range(411):
+        judged.silence()
+        judged.tick(gpu())
+    assert judged.standing.verdict is Verdict.UNKNOWN, "411 of the last 4,096 are more than a tenth"
 
 
 def test_an_exporter_that_restarts_begins_a_new_window() -> None:
