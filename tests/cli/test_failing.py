@@ -60,7 +60,7 @@ def test_a_broken_configuration_stops_every_command(lessor: Lessor, tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("nonsense",), "lessor: no such command 'nonsense'; nothing was done, see: lessor --help"),
+        (("zzzzzz",), "lessor: no such command 'zzzzzz'; nothing was done, see: lessor --help"),
         (("show",), "lessor: missing argument 'ID'; nothing was done, see: lessor show --help"),
         (("deny", LEASE_ID), "lessor: missing option '--reason'; nothing was done, see: lessor deny --help"),
         (
