@@ -35,6 +35,8 @@ from lessor.ports import Directory, LeaseRuns, Ledger, Telemetry
 KEEP = timedelta(days=14)
 REVIEWED = 0
 """The hour in UTC after which it is looked, once a day, what never falls idle."""
+MADE_UP = 2
+"""So many ticks that are late are read by a look itself; with more of them the meter is dead, and nothing is known."""
 NAMED = 200
 """How many ids a report carries at most."""
 
@@ -211,10 +213,12 @@ class MeterActivities:
     async def _look(self, one: Metered) -> contracts.Metered:
         """Judged from the latest tick on, as if this were the next one. What was not seen whole now is unknown."""
         at, every = self._clock(), self._settings().every
-        readings = await read_all(self._sources, at, every, (one.subject,))
-        before = await asyncio.to_thread(self._ledger.standing, one.lease.id)
-        (seen,) = observe({one.lease.id: one}, readings, at)
-        standing = judge_one(before, seen, one, every)
+        standing = await asyncio.to_thread(self._ledger.standing, one.lease.id)
+        for moment in _moments(standing, at, every):
+            readings = await read_all(self._sources, moment, every, (one.subject,))
+            (seen,) = observe({one.lease.id: one}, readings, moment)
+            standing = judge_one(standing, seen, one, every)
+        assert standing is not None
         running = one.lease.state is State.ACTIVE
         if not running or (standing.verdict in QUIET and not certain(standing)):
             problem = standing.problem or "it does not run"
@@ -242,6 +246,15 @@ class MeterActivities:
         """Something keeps it from being idle that its GPUs have no part in (case E17)."""
         what = f"none of its GPUs worked for {NEVER_IDLE.days} days, and it was never idle"
         return PageInput(Alarm.REVIEW, standing.lease_id, f"{what}: {standing.active_kind} keeps it going")
+
+
+def _moments(standing: Standing | None, at: datetime, every: timedelta) -> tuple[datetime, ...]:
+    """What a look reads: now, and before that the ticks that are due and not on record yet, where they are few."""
+    late = (at - standing.at) // every if standing else 0
+    if standing is None or late > MADE_UP:
+        return (at,)
+    due = (standing.at + number * every for number in range(1, late + 1))
+    return (*(moment for moment in due if moment < at), at)
 
 
 def _against(found: contracts.Metered) -> str:

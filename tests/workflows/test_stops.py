@@ -102,6 +102,16 @@ async def test_a_meter_that_was_dead_knows_nothing(meter: Meter) -> None:
     assert clearance.why.startswith("what it does is unknown: ")
 
 
+async def test_a_look_reads_what_a_late_tick_would_have(meter: Meter) -> None:
+    meter.plan = replace(meter.plan, organisation={"window": 3 * MINUTE})
+    lease = (await fleet(meter, 10, 1))[0]
+    meter.now += timedelta(seconds=179)
+    found = await meter.look(lease)
+    assert (found.evidence.verdict, found.evidence.covered) == (Verdict.IDLE, 1.0)
+    assert len(meter.source.asked) == WINDOW + 3
+    assert meter.standing(lease).at == START + 59 * MINUTE
+
+
 async def test_a_lease_that_does_not_run_any_more_is_unknown(meter: Meter) -> None:
     lease = (await fleet(meter, 10, 1))[0]
     gone = replace(lease, revision=lease.revision + 1, state=State.ENDING)
