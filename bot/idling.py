@@ -138,8 +138,8 @@ class Idling:
         most = None if person.admin or lease.idle is None else now + lease.idle.terms.snooze_most
         offered = [(key, said[f"length_{key}"]) for key, length in LENGTHS.items() if not most or now + length <= most]
         morning = self._morning(lease, person, now)
-        until = min(morning, most) if most else morning
-        offered.append((TOMORROW, f"{said['length_tomorrow']}, {local(until, person.tz)}"))
+        called, until = ("length_most", most) if most and most < morning else ("length_tomorrow", morning)
+        offered.append((TOMORROW, f"{said[called]}, {local(until, person.tz)}"))
         return [
             *fields.choice(said, "length", offered, required=True),
             fields.text(said, "reason", long=True),
