@@ -34,7 +34,13 @@ __all__ = [
 
 LESSOR = "lessor"
 RETRY = timedelta(minutes=5)
-"""The pause before a warning that reached nobody, or a stop that was held back, is tried again."""
+"""The pause before a warning that reached nobody, or a stop that was held back, is tried again for the first time."""
+
+RETRY_LATER = timedelta(minutes=30)
+"""The pauses after that, while nothing else is in the way: each try asks the telemetry again."""
+
+ON_RECORD_EVERY = timedelta(hours=1)
+"""How often what is seen goes on record while a warning is tried again and again."""
 
 
 def metered(lease: Lease, evidence: Evidence, terms: IdleTerms, now: datetime, hours: Hours | None = None) -> Change:
@@ -42,7 +48,7 @@ def metered(lease: Lease, evidence: Evidence, terms: IdleTerms, now: datetime, h
 
     `hours` is when the owner works, where that is known.
     """
-    if lease.state is not State.ACTIVE or _late(lease, evidence):
+    if lease.state is not State.ACTIVE or not _usable(lease, evidence):
         return Change(lease, ())
     if evidence.verdict not in rungs.IDLE:
         return _busy_or_unknown(lease, evidence, now, None)
@@ -141,9 +147,11 @@ def _idle(lease: Lease, fresh: Ladder, now: datetime, *, on_record: bool = False
         then = changed(over.lease, _seen(fresh, now), idle=fresh, disputed=None)
         return Change(then.lease, (*over.events, *then.events))
     kept = replace(ladder, evidence=fresh.evidence, terms=fresh.terms, hours=fresh.hours or ladder.hours)
-    verdict = fresh.evidence.verdict
-    if not on_record and (verdict, fresh.terms) == (ladder.evidence.verdict, ladder.terms):
-        return Change(replace(lease, idle=kept, disputed=None), ())
+    if (fresh.evidence.verdict, fresh.terms) == (ladder.evidence.verdict, ladder.terms):
+        if not on_record:
+            return Change(replace(lease, idle=kept, disputed=None), ())
+        if ladder.next_try and fresh.evidence.at - ladder.evidence.at < ON_RECORD_EVERY:
+            return Change(replace(lease, disputed=None), ())
     return changed(lease, _seen(kept, now), idle=kept, disputed=None)
 
 
@@ -173,16 +181,18 @@ def _said_wrong(lease: Lease, now: datetime) -> bool:
     return lease.disputed is not None and lease.disputed.by != LESSOR and now < lease.disputed.until
 
 
-def _late(lease: Lease, evidence: Evidence) -> bool:
-    """Whether something newer is known already: the meter's word may wait while the lease looks for itself."""
-    return lease.idle is not None and evidence.at < lease.idle.evidence.at
+def _usable(lease: Lease, evidence: Evidence) -> bool:
+    """Whether the word is about instants, and nothing newer is known: it may wait while the lease looks for itself."""
+    if evidence.at.tzinfo is None or evidence.since.tzinfo is None:
+        return False
+    return lease.idle is None or evidence.at >= lease.idle.evidence.at
 
 
 def _tried(lease: Lease, event: str, why: str, now: datetime) -> Change:
     ladder = _ladder(lease)
-    waiting = replace(ladder, next_try=now + RETRY, held_back=why)
     if ladder.held_back == why:
-        return Change(replace(lease, idle=waiting), ())
+        return Change(replace(lease, idle=replace(ladder, next_try=now + RETRY_LATER)), ())
+    waiting = replace(ladder, next_try=now + RETRY, held_back=why)
     return changed(lease, Event(event, now, LESSOR, {"why": why}), idle=waiting)
 
 

@@ -176,9 +176,11 @@ def resume_failed(lease: Lease, problem: str, now: datetime) -> Change:
 def exempt(lease: Lease, until: datetime | None, by: str, reason: str, now: datetime) -> Change:
     """It runs on outside its hours until then, for a reason; without `until` over the coming (or present) pause.
 
-    Raises `Refused`: wrong-state, no-schedule, end-too-early, no-reason.
+    Raises `Refused`: wrong-state, paused, no-schedule, end-too-early, no-reason.
     """
     require_state(lease, *IN_USE)
+    if lease.pause is not None:
+        raise Refused("paused", f"{lease.id} is stopped since {minute(lease.pause.at)}: {lease.pause.words}. Start it")
     if lease.schedule is None or not lease.stoppable:
         raise Refused("no-schedule", f"{lease.id} runs round the clock; there is nothing to exempt it from")
     if until is None:

@@ -118,6 +118,23 @@ def test_a_word_that_came_late_does_not_undo_what_was_seen_since() -> None:
     assert idling.metered(seen, an_evidence(Verdict.UNKNOWN), TERMS, after(2 * HOUR)) == Change(seen, ())
 
 
+def test_a_word_without_a_time_zone_changes_nothing() -> None:
+    naive = replace(an_evidence(), since=SINCE.replace(tzinfo=None))
+    assert idling.metered(LONG, naive, TERMS, after(HOUR)) == Change(LONG, ())
+    assert idling.metered(LONG, replace(an_evidence(), at=SINCE.replace(tzinfo=None)), TERMS, SINCE).events == ()
+
+
+def test_what_is_tried_again_and_again_goes_on_record_once_an_hour() -> None:
+    lease, seen = idling.undelivered(told_idle(), "slack is down", after(HOUR)).lease, []
+    for minutes in range(65, 245, 30):
+        found = idling.found(
+            lease, seen_again(lease, after(minutes * MINUTE)), TERMS, after(minutes * MINUTE), on_record=True
+        )
+        seen += [minutes] * len(found.events)
+        lease = found.lease
+    assert seen == [125, 185]
+
+
 def test_a_lease_of_which_some_gpus_work_is_told_so_and_runs_on() -> None:
     change = metered(LONG, Verdict.BUSY, after(HOUR), idle_gpus=7)
     assert (types(change), change.lease.idle) == (["partly-idle"], None)
@@ -183,10 +200,10 @@ def test_a_warning_that_reached_nobody_is_tried_again_and_on_record_once() -> No
     assert types(first) == ["idle-warning-undelivered"]
     assert deadlines.next_deadline(first.lease, after(HOUR)) == Deadline(Due.IDLE_WARN, after(65 * MINUTE))
     second = idling.undelivered(first.lease, "slack is down", after(65 * MINUTE))
-    assert (types(second), second.lease.idle and second.lease.idle.next_try) == ([], after(70 * MINUTE))
-    third = idling.undelivered(second.lease, "nobody is configured", after(70 * MINUTE))
+    assert (types(second), second.lease.idle and second.lease.idle.next_try) == ([], after(95 * MINUTE))
+    third = idling.undelivered(second.lease, "nobody is configured", after(95 * MINUTE))
     assert types(third) == ["idle-warning-undelivered"]
-    done = warned(third.lease, after(75 * MINUTE))
+    done = warned(third.lease, after(100 * MINUTE))
     assert done.idle
     assert (done.idle.next_try, done.idle.held_back) == (None, "")
 
@@ -195,7 +212,7 @@ def test_what_holds_a_stop_back_is_on_record_once() -> None:
     first = idling.held_back(twice_warned(), "the brake is on", after(2 * HOUR))
     second = idling.held_back(first.lease, "the brake is on", after(125 * MINUTE))
     assert (types(first), types(second)) == (["idle-held-back"], [])
-    assert deadlines.next_deadline(second.lease, after(126 * MINUTE)) == Deadline(Due.IDLE_STOP, after(130 * MINUTE))
+    assert deadlines.next_deadline(second.lease, after(126 * MINUTE)) == Deadline(Due.IDLE_STOP, after(155 * MINUTE))
 
 
 def test_a_stop_that_was_held_back_for_long_is_announced_once_more() -> None:

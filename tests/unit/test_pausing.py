@@ -69,10 +69,9 @@ def test_what_rests_outside_its_hours_stays_stopped_when_they_open() -> None:
     assert deadlines.next_deadline(lease, CLOSES + HOUR) == Deadline(Due.WARN, ENDS - 30 * MINUTE, 30 * MINUTE)
 
 
-def test_an_exemption_from_the_hours_does_not_lose_the_stop_that_was_asked_for() -> None:
+def test_an_exemption_from_the_hours_starts_nothing_that_was_stopped() -> None:
     lease = asked(a_lease(State.ACTIVE, schedule=MORNINGS))
-    exempt = suspension.exempt(lease, NOW + 9 * HOUR, "U0", "a long run", NOW).lease
-    assert deadlines.next_deadline(exempt, NOW) == Deadline(Due.SUSPEND, NOW)
+    assert refused_with(suspension.exempt, lease, NOW + 9 * HOUR, "U0", "a long run", NOW) == "paused"
 
 
 def test_it_is_paused_once_and_only_where_it_can_start_again() -> None:
