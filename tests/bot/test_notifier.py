@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from lessor.contracts import Notice, Verb
-from lessor.domain import life, transitions
+from lessor.domain import life, pausing, suspension, transitions
 from lessor.domain.errors import Refused
 from lessor.domain.resource import Condition
 from lessor.domain.terms import Terms
@@ -207,6 +207,25 @@ async def test_a_machine_that_does_not_stop_is_told_to_owner_and_administrators_
     await world.move(lease, life.stopped, now, now)
     told = visible_text(await admin.wait_for_message("could not be stopped at first", "gpu-admins"))
     assert told == f"`{lease.id}` (2 x A100-80GB) could not be stopped at first; it is stopped now"
+
+
+async def test_a_machine_that_is_to_rest_and_does_not_stop_is_never_said_to_rest(world: World) -> None:
+    lease = await world.running(await world.ask())
+    await world.act(lease, Verb.STOP, REQUESTER.id)
+    now = world.clock()
+    lease = await world.move(lease, suspension.suspend_failed, "AWS refused: not allowed", now)
+    assert lease.announced
+    assert lease.announced.next_try
+    requester = world.slack.person("requester")
+    told = visible_text(await requester.wait_for_message("Not stopped:"))
+    assert told == (
+        f"*Not stopped:* `{lease.id}` (2 x A100-80GB) could not be stopped: AWS refused: not allowed\n"
+        "It still runs and costs 2.50 USD an hour; nothing was deleted.\n"
+        f"Next try: {local(lease.announced.next_try, 'Europe/Berlin')}"
+    )
+    await world.move(lease, pausing.runs_on, "it belongs to the auto scaling group train", now)
+    told = visible_text(await requester.wait_for_message("group train"))
+    assert told.splitlines()[1:] == ["It still runs and costs 2.50 USD an hour; nothing was deleted.", "It runs on."]
 
 
 async def test_a_recorded_act_without_effect_is_told_to_the_one_who_did_it(world: World) -> None:
