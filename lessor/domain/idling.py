@@ -91,7 +91,7 @@ def still_on(before: Lease, lease: Lease) -> bool:
 
 
 def warned(lease: Lease, rung: Rung, via: str, now: datetime, *, owner: bool) -> Change:
-    """A warning was delivered; only delivered ones count. What announced no stop leads to none."""
+    """A warning was delivered; only delivered ones count. What announced no stop leads to none; a snooze is over."""
     ladder = _ladder(lease)
     why_not = rungs.barred(lease, now)
     told = (*ladder.told, Told(rung, now, via, owner, bool(why_not)))
@@ -100,7 +100,7 @@ def warned(lease: Lease, rung: Rung, via: str, now: datetime, *, owner: bool) ->
     data = {"via": via, "owner": "reached" if owner else "not reached", **figures(ladder.evidence)}
     data |= {"not_stopped": why_not} if why_not else {"stops": stops.isoformat() if stops else ""}
     event = Event("idle-final-warned" if rung is Rung.FINAL else "idle-warned", now, LESSOR, data)
-    return changed(lease, event, idle=after.idle)
+    return changed(lease, event, idle=after.idle, snooze=None)
 
 
 def undelivered(lease: Lease, problem: str, now: datetime) -> Change:

@@ -17,8 +17,10 @@ from lessor.contracts import (
 )
 from lessor.domain.idle import Verdict
 from lessor.domain.ladder import Rung
+from lessor.domain.lease import State
 from lessor.domain.money import Money
 from lessor.domain.people import Person
+from lessor.domain.resource import Condition
 from tests.replay.moves import HOUR, MINUTE, Runs, do, finished, held, run, used_and_released
 from tests.steering import Script
 from tests.workflows.test_idle import at, idle, paused, told
@@ -28,7 +30,7 @@ DAY = timedelta(days=1)
 
 
 async def stopped_for_nothing(world: World) -> Runs:
-    """The warning reaches nobody at first, the brake holds the stop back; stopped, it is started again."""
+    """The warning reaches nobody at first, the brake holds the stop back; stopped, it is started from outside."""
     script = _script(world)
     world.notifier.silent[Notice.IDLE_WARNING] = 1
     handle, since = await idle(world)
@@ -36,10 +38,12 @@ async def stopped_for_nothing(world: World) -> Runs:
     await at(world, since + 130 * MINUTE)
     await world.told(handle, "idle-held-back")
     script.against = ""
-    await at(world, since + 140 * MINUTE)
+    await at(world, since + 170 * MINUTE)
     await paused(world, handle)
     await world.told(handle, "paused")
-    await do(world, handle, Verb.START)
+    world.turn(handle, Condition.RUNNING, "")
+    assert (await world.sweep()).places[0].told == (handle.id,)
+    await world.until(handle, State.ACTIVE)
     return await used_and_released(world, handle)
 
 

@@ -39,6 +39,7 @@ def test_a_snooze_puts_everything_off_and_then_people_are_warned_from_the_beginn
     assert event.data == {"until": after(6 * HOUR).isoformat(), "reason": WHY, "told": "2"}
     assert deadlines.next_deadline(lease, NOW) == Deadline(Due.IDLE_WARN, after(6 * HOUR))
     lease = warned(lease, after(6 * HOUR))
+    assert lease.snooze is None
     assert rungs.next_step(lease, after(6 * HOUR)) == rungs.Step(Rung.FINAL, after(6 * HOUR + 45 * MINUTE))
 
 
