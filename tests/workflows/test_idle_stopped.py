@@ -1,7 +1,6 @@
-"""Leases that are stopped until somebody starts them, and what the meter says at any other time; the clock is skipped."""
+"""Leases that are stopped until somebody starts them, and a meter that speaks at any other time. Time is skipped."""
 
 from __future__ import annotations
-
 
 import pytest
 
