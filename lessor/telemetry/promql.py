@@ -12,7 +12,9 @@ SIGNAL = "lessor_signal"
 """The label that says what a value of the answer is."""
 DEVICE = ("gpu", "UUID", "GPU_I_ID")
 TARGET = ("job", "instance")
+FIRST = 'gpu="0"'
 NEWEST = "newest"
+SAMPLES = "samples"
 COVERED = "covered"
 AHEAD = "ahead"
 RESTARTED = "restarted"
@@ -73,8 +75,8 @@ class Metrics:
 
 def expression(metrics: Metrics, length: timedelta, now: float, only: Sequence[Subject] = ()) -> str:
     """The expression for one tick of `length`; `now` is our clock in Unix seconds, to find samples from the future."""
-    narrowed = _matchers(metrics, only)
-    return "\nor\n".join(part for matcher in narrowed for part in _parts(_Asked(metrics, length, now, matcher)))
+    asked = [_Asked(metrics, length, now, matcher) for matcher in _matchers(metrics, only)]
+    return _united([part for one in asked for part in _of_gpus(one)] + [part for one in asked for part in _others(one)])
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,29 @@ class _Asked:
     now: float
     matcher: str
 
-    def series(self, name: str) -> str:
-        return f"{name}{{{self.matcher}}}" if self.matcher else name
+    def series(self, name: str, more: str = "") -> str:
+        matchers = ",".join(filter(None, (self.matcher, more)))
+        return f"{name}{{{matchers}}}" if matchers else name
+
+    @property
+    def deciding(self) -> list[str]:
+        """The metrics that say whether a GPU works, the better one first."""
+        return [self.metrics.gpu[signal] for signal in ("engine", "util") if signal in self.metrics.gpu]
+
+    @property
+    def gpu(self) -> tuple[str, ...]:
+        """By which labels GPUs are told apart."""
+        return (*DEVICE, *self.host)
+
+    @property
+    def host(self) -> tuple[str, ...]:
+        """By which labels machines and services are told apart."""
+        return (*TARGET, *self.metrics.labels.namespace, *self.metrics.labels.pod)
+
+    @property
+    def ahead(self) -> float:
+        """Until when it is looked for samples from the future."""
+        return self.now + (SKEW + LOOKED_AHEAD).total_seconds()
 
     @property
     def window(self) -> str:
@@ -97,38 +120,57 @@ class _Asked:
         return f"{max(self.length // timedelta(milliseconds=1) // STEPS, 1)}ms"
 
 
-def _parts(asked: _Asked) -> Iterable[str]:
-    names = asked.metrics.labels
-    owners = (*names.namespace, *names.pod)
-    gpu, host = (*DEVICE, *TARGET, *owners), (*TARGET, *owners)
+def _of_gpus(asked: _Asked) -> Iterable[str]:
+    """What is told of each GPU: the large vectors."""
+    names, key = asked.metrics.labels, asked.gpu
     for signal, name in asked.metrics.gpu.items():
         function = "min_over_time" if signal == "free" else "max_over_time"
-        yield _named(signal, gpu, f"{function}({asked.series(name)}[{asked.window}])")
+        yield _named(signal, key, f"{function}({asked.series(name)}[{asked.window}])")
+    yield _named(f"gpu-{NEWEST}", key, _any("timestamp({})", asked, asked.deciding))
+    samples = _any(f"count_over_time({{}}[{asked.window}])", asked, asked.deciding)
+    yield _named(f"gpu-{SAMPLES}", (*DEVICE, *TARGET, *names.all), samples)
+
+
+def _others(asked: _Asked) -> Iterable[str]:
+    """What is told of each machine and of each exporter: the small ones."""
+    names, key = asked.metrics.labels, asked.host
     for signal, name in asked.metrics.host.items():
-        yield _named(signal, host, f"max_over_time({asked.series(name)}[{asked.window}])")
+        yield _named(signal, key, f"max_over_time({asked.series(name)}[{asked.window}])")
     if asked.metrics.request_counters:
-        rates = " or ".join(f"rate({asked.series(name)}[{asked.window}])" for name in asked.metrics.request_counters)
-        yield _named("requests", host, f"sum by ({', '.join(host)}) ({rates})")
-    deciding = [asked.metrics.gpu[signal] for signal in ("engine", "util") if signal in asked.metrics.gpu]
-    yield from _ages(asked, (*DEVICE, *TARGET, *names.all), deciding, "gpu")
+        rates = _any(f"rate({{}}[{asked.window}])", asked, asked.metrics.request_counters)
+        yield _named("requests", key, f"sum by ({', '.join(key)}) ({rates})")
     of_host = [*asked.metrics.host.values(), *asked.metrics.request_counters]
-    yield from _ages(asked, (*TARGET, *names.all), of_host, "host")
+    ahead = f"count_over_time({{}}[{LOOKED_AHEAD // timedelta(seconds=1)}s] @ {asked.ahead:.3f})"
+    yield _named(f"gpu-{AHEAD}", asked.gpu, _any(ahead, asked, asked.deciding))
+    if of_host:
+        yield _named(f"host-{AHEAD}", key, _any(ahead, asked, of_host))
+        yield _named(f"host-{NEWEST}", key, _any("timestamp({})", asked, of_host))
+        samples = _any(f"count_over_time({{}}[{asked.window}])", asked, of_host)
+        yield _named(f"host-{SAMPLES}", (*TARGET, *names.all), samples)
     changed = f"changes({asked.series('process_start_time_seconds')}[{asked.window}]) > 0"
     yield _named(RESTARTED, TARGET, changed)
+    yield _named(COVERED, TARGET, _covered(asked, of_host))
 
 
-def _ages(asked: _Asked, labels: Sequence[str], names: Sequence[str], kind: str) -> Iterable[str]:
-    """When the latest sample was taken, at how many steps there was a fresh one, and how many are from the future."""
-    if not names:
-        return
-    fresh = " or ".join(f"(timestamp({asked.series(name)}) > time() - {FRESH:.0f})" for name in names)
-    steps = f"({fresh})[{asked.window}:{asked.step}]"
-    yield _named(f"{kind}-{NEWEST}", labels, f"max_over_time({steps})")
-    yield _named(f"{kind}-{COVERED}", labels, f"count_over_time({steps})")
-    until = asked.now + (SKEW + LOOKED_AHEAD).total_seconds()
-    ahead = LOOKED_AHEAD // timedelta(seconds=1)
-    counted = " or ".join(f"count_over_time({asked.series(name)}[{ahead}s] @ {until:.3f})" for name in names)
-    yield _named(f"{kind}-{AHEAD}", labels, counted)
+def _covered(asked: _Asked, of_host: Sequence[str]) -> str:
+    """At how many steps each exporter had a fresh sample: of its first GPU, since all of them would cost too much."""
+    by = f"max by ({', '.join(TARGET)}) "
+    first = [f"{by}(timestamp({asked.series(name, FIRST)}))" for name in asked.deciding]
+    hosts = [f"{by}(timestamp({asked.series(name)}))" for name in of_host]
+    return f"count_over_time((({' or '.join((*first, *hosts))}) > time() - {FRESH:.0f})[{asked.window}:{asked.step}])"
+
+
+def _any(form: str, asked: _Asked, names: Sequence[str]) -> str:
+    """Of each thing, the first of these metrics that it has."""
+    return " or ".join(form.format(asked.series(name)) for name in names)
+
+
+def _united(parts: Sequence[str]) -> str:
+    """All parts together, as a tree of pairs: in a chain, Prometheus would compare all that came before with each."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    return f"({_united(parts[:half])}\nor\n{_united(parts[half:])})"
 
 
 def _named(signal: str, labels: Sequence[str], vector: str) -> str:
@@ -148,6 +190,7 @@ def _matchers(metrics: Metrics, only: Sequence[Subject]) -> list[str]:
         *((label, leases, "") for label in names.lease),
         *((label, machines, "") for label in names.machine),
         *((label, machines, r"(\\..*)?") for label in names.node),
+        ("instance", machines, r"(\\..*)?"),
         *((label, namespaces, "") for label in names.namespace),
     ]
     return [

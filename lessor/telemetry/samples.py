@@ -10,7 +10,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from lessor.domain.usage import GpuUse, HostUse, Origin, Reading, Seen
-from lessor.telemetry.promql import AHEAD, COVERED, DEVICE, NEWEST, RESTARTED, SIGNAL, STEPS, TARGET, LabelNames
+from lessor.telemetry.promql import (
+    AHEAD,
+    COVERED,
+    DEVICE,
+    NEWEST,
+    RESTARTED,
+    SAMPLES,
+    SIGNAL,
+    STEPS,
+    TARGET,
+    LabelNames,
+)
 from lessor.telemetry.ranges import Ranges
 
 WHOLE = 0.8
@@ -41,7 +52,11 @@ class Samples:
         self._host_key = (*TARGET, *owners)
         self._gpus: dict[Key, _Thing] = {}
         self._hosts: dict[Key, _Thing] = {}
+        self._origin_key = ("instance", *names.all)
+        self._origins: dict[Key, Origin] = {}
         self._restarted: set[Key] = set()
+        self._covered: dict[Key, float] = {}
+        self._most: dict[Key, float] = {}
         self._processes: dict[tuple[str, str], float] = {}
         self._ranges = Ranges()
         self._since = 0.0
@@ -51,7 +66,10 @@ class Samples:
         signal = labels[SIGNAL]
         kind, told, what = signal.partition("-")
         if signal == RESTARTED:
-            self._restarted.add(tuple(map(labels.get, TARGET)))
+            self._restarted.add(_target(labels))
+            return
+        if signal == COVERED:
+            self._covered[_target(labels)] = value
             return
         if signal == "processes":
             self._processes[labels.get("UUID", ""), labels.get("GPU_I_ID", "")] = value
@@ -63,12 +81,15 @@ class Samples:
         if thing is None:
             thing = things[key] = _Thing()
         thing.values[what or signal] = value
-        if what == NEWEST:
+        if what == SAMPLES:
             thing.labels = labels
 
     def reading(self, source: str, at: datetime, length: timedelta) -> Reading:
         """What was seen in the tick; what has no sample of it, or one from the future, is left out: that is unknown."""
         self._since = (at - length).timestamp()
+        for thing in (*self._gpus.values(), *self._hosts.values()):
+            target = _target(thing.labels)
+            self._most[target] = max(self._most.get(target, 0.0), thing.values.get(SAMPLES, 0.0))
         dropped, seen = 0, [*self._hosts_seen()]
         unlabelled: Counter[str] = Counter()
         for one in self._gpus_seen():
@@ -110,7 +131,7 @@ class Samples:
             power=within("power", values.get("power")),
             processes=self._ranges.whole("processes", processes),
         )
-        return Seen(origin, _time(thing), gpu=use, restarted=self._away(thing))
+        return Seen(origin, self._newest(thing), gpu=use, restarted=self._away(thing))
 
     def _hosts_seen(self) -> Iterator[Seen]:
         for thing in filter(self._counts, self._hosts.values()):
@@ -123,9 +144,17 @@ class Samples:
                 kernels=whole("kernels", values.get("kernels")),
                 requests=within("requests", values.get("requests")),
             )
-            yield Seen(self._origin(thing.labels), _time(thing), host=use, restarted=self._away(thing))
+            yield Seen(self._origin(thing.labels), self._newest(thing), host=use, restarted=self._away(thing))
 
     def _origin(self, labels: Mapping[str, str]) -> Origin:
+        """Whose it is; all GPUs of a machine have one origin, so it is worked out once for all of them."""
+        key = tuple(map(labels.get, self._origin_key))
+        known = self._origins.get(key)
+        if known is None:
+            known = self._origins[key] = self._origin_of(labels)
+        return known
+
+    def _origin_of(self, labels: Mapping[str, str]) -> Origin:
         names = self._names
         namespace, pod = _first(labels, names.namespace), _first(labels, names.pod)
         if any(exporter in pod for exporter in names.exporters):
@@ -137,20 +166,27 @@ class Samples:
         return Origin(_first(labels, names.lease), machine, node, namespace, pod)
 
     def _counts(self, thing: _Thing) -> bool:
-        return thing.values.get(NEWEST, 0.0) > self._since and not thing.values.get(AHEAD)
+        return SAMPLES in thing.values and not thing.values.get(AHEAD)
+
+    def _newest(self, thing: _Thing) -> datetime:
+        """When its latest sample was taken; where it has ended, all that is known is that it was in the tick."""
+        return datetime.fromtimestamp(max(thing.values.get(NEWEST, 0.0), self._since + 0.001), UTC)
 
     def _away(self, thing: _Thing) -> bool:
-        """Whether its exporter began anew in the tick, or gave nothing for a part of it."""
-        restarted = tuple(map(thing.labels.get, TARGET)) in self._restarted
-        return restarted or thing.values.get(COVERED, 0.0) < WHOLE * STEPS
+        """Whether its exporter began anew in the tick, or gave nothing of it for a part of the tick."""
+        target = _target(thing.labels)
+        if target in self._restarted or NEWEST not in thing.values:
+            return True
+        gap = self._covered.get(target, STEPS) < WHOLE * STEPS
+        return gap or thing.values[SAMPLES] < WHOLE * self._most[target]
 
 
-def _time(thing: _Thing) -> datetime:
-    return datetime.fromtimestamp(thing.values[NEWEST], UTC)
+def _target(labels: Mapping[str, str]) -> Key:
+    return tuple(map(labels.get, TARGET))
 
 
 def _card(labels: Mapping[str, str]) -> Key:
-    return (*map(labels.get, TARGET), labels.get("gpu"))
+    return (*_target(labels), labels.get("gpu"))
 
 
 def _first(labels: Mapping[str, str], names: Iterable[str]) -> str:

@@ -83,7 +83,7 @@ def test_no_whole_answer_is_an_error_that_says_what_to_do(answers: Answers, said
 def test_one_series_that_cannot_be_read_is_an_error(series: object) -> None:
     body = json.dumps({**VECTOR, "data": {"resultType": "vector", "result": [series]}})
 
-    assert "series that cannot be read" in failure(Answers(body=body))
+    assert "has series that cannot be read" in failure(Answers(body=body))
 
 
 def test_an_answer_that_trickles_in_is_given_up_in_time() -> None:

@@ -219,6 +219,7 @@ def test_the_host_tells_of_people_kernels_and_processes(store: Store) -> None:
         (Subject("gpu-none", 8, machines=("i-0bbbbbbbb",)), {"b"}),
         (Subject("gpu-none", 8, namespace="gpu-9w2mzk4p"), {"c"}),
         (Subject("gpu-none", 8, machines=("i-0dddddddd",)), {"i-0dddddddd.ec2.internal"}),
+        (Subject("gpu-none", 8, machines=("i-0eeeeeeee",)), {"i-0eeeeeeee.ec2.internal:8000"}),
         (Subject("gpu-7k3qxa2.", 8, machines=("i-.*",), namespace=".*"), set()),
     ],
 )
@@ -227,9 +228,11 @@ def test_only_what_is_asked_for_is_read(store: Store, subject: Subject, machines
     store.keep(Exporter("b", gpus=[Gpu()], labels={"instance_id": "i-0bbbbbbbb"}))
     store.keep(Exporter("c", gpus=[Gpu(namespace="gpu-9w2mzk4p", pod="train-0")]))
     store.keep(Exporter("i-0dddddddd.ec2.internal", gpus=[Gpu()]))
+    served = {"__name__": "lessor_host_requests_per_second", "instance": "i-0eeeeeeee.ec2.internal:8000", "job": "vllm"}
+    store.put([(served, [(at, 1.0) for at in store.moments()])])
 
     assert {one.origin.node for one in store.read(subject).seen} == machines
-    assert len(store.read().seen) == 4
+    assert len(store.read().seen) == 5
 
 
 def test_a_store_without_samples_gives_an_empty_reading(store: Store) -> None:
