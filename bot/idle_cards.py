@@ -16,7 +16,7 @@ from bot.reaching import Reach, Recipient
 from bot.recorded import Events, latest
 from bot.threads import stamp
 from lessor.contracts import Delivery, Notice
-from lessor.domain.lease import Event, Lease
+from lessor.domain.lease import Event, Lease, State
 from lessor.ports import Directory, MessageRef
 from lessor.rendering import Renderer
 
@@ -49,6 +49,8 @@ class IdleCards:
 
     async def warn(self, lease: Lease, notice: Notice, now: datetime) -> Delivery:
         """Tell the owner, and besides all who share it. Raises what is temporary; a chart that is late is left out."""
+        if lease.idle is None or lease.state is not State.ACTIVE:
+            return Delivery(False, problem="it is not idle any more, so nobody was warned")
         told = occasion(lease, notice, now)
         shown = await self._chart(lease, notice, told, now)
 

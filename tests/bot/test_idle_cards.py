@@ -251,3 +251,12 @@ async def test_two_tries_at_once_make_one_message(world: World) -> None:
     )
     told = [m for m in await world.slack.person("requester").dms() if "does nothing" in visible_text(m)]
     assert len(told) == 1
+
+
+async def test_what_works_again_before_anybody_was_told_is_not_warned(world: World) -> None:
+    lease = await world.running(await world.ask())
+    before = len(await world.slack.person("requester").dms())
+    world.engine.tell(lease.id, Notice.IDLE_WARNING)
+    await world.settled()
+    assert not world.engine.told[-1][2].delivered
+    assert len(await world.slack.person("requester").dms()) == before
