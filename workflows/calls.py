@@ -251,6 +251,12 @@ def was_refused(error: FailureError) -> bool:
     return isinstance(cause, ApplicationError) and cause.type == retries.ErrorType.REFUSED
 
 
+def is_group_member(error: FailureError) -> bool:
+    """Whether the provider will not touch the machine alone, however often it is asked (case C21)."""
+    cause = error.cause or error
+    return isinstance(cause, ApplicationError) and tuple(cause.details[:1]) == (contracts.GROUP_MEMBER,)
+
+
 def reason(error: FailureError) -> str:
     """What a person reads of a failed activity: our own words, not those of the vendor's error behind them.
 

@@ -10,7 +10,7 @@ with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
 
     from lessor.contracts import Delivery, Notice
-    from lessor.domain import asking, deadlines, extension, life, suspension
+    from lessor.domain import asking, deadlines, extension, life, pausing, suspension
     from lessor.domain.deadlines import Deadline, Due
     from lessor.domain.lease import IN_USE, State
     from lessor.domain.resource import Sighting
@@ -91,7 +91,9 @@ class Using(Watching):
             stopped_at = await calls.stop(self.lease)
         except FailureError as error:
             if suspension.stopping(self.lease):
-                self._book.apply(suspension.suspend_failed(self.lease, calls.reason(error), workflow.now()))
+                grouped = self.lease.pause is not None and calls.is_group_member(error)
+                failed = pausing.runs_on if grouped else suspension.suspend_failed
+                self._book.apply(failed(self.lease, calls.reason(error), workflow.now()))
             return
         if suspension.stopping(self.lease):
             self._book.apply(suspension.suspended(self.lease, stopped_at, workflow.now()))

@@ -76,6 +76,9 @@ TAG_MANAGED_BY = "lessor:managed-by"
 
 MANAGED_BY = "lessor"
 
+GROUP_MEMBER = "auto-scaling-group"
+"""The code of a provider's refusal to touch a machine alone that a group of machines would replace."""
+
 SIGNAL_ACT = "act"
 
 SIGNAL_OBSERVED = "observed"

@@ -5,11 +5,15 @@ What is on its disks stays, and so does its end date: it is warned and ended as 
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from lessor.domain.errors import Refused
-from lessor.domain.ladder import Pause, Why, untold
+from lessor.domain.ladder import Pause, Spared, Why, untold
 from lessor.domain.lease import IN_USE, Announced, Change, Event, Lease, State, changed, minute, require_state
+
+LESSOR = "lessor"
+LEFT_ALONE = timedelta(days=1)
+"""How long it is not tried again to stop machines that are not to be stopped one by one."""
 
 _EVENTS = {Why.IDLE: "idle-stopped", Why.ASKED: "pause-asked", Why.BUDGET: "budget-stopped"}
 
@@ -38,6 +42,20 @@ def pause(lease: Lease, why: Why, by: str, words: str, now: datetime, data: dict
         stopping = {"state": State.SUSPENDED, "suspended_at": None, "announced": Announced(now, now), "problem": ""}
         fields |= {**stopping, "next_try": None}
     return changed(lease, event, **fields)
+
+
+def runs_on(lease: Lease, problem: str, now: datetime) -> Change:
+    """Its machines are not to be stopped one by one: it runs on, and is left alone for a day where it is idle.
+
+    By then they may have been taken out of their group. Raises `Refused` ("wrong-state") once it was seen stopped.
+    """
+    require_state(lease, State.SUSPENDED)
+    if lease.pause is None or lease.suspended_at is not None:
+        raise Refused("wrong-state", f"{lease.id} is not being stopped")
+    fields: dict[str, object] = {"state": State.ACTIVE, "pause": None, "announced": None, "problem": problem}
+    if lease.pause.why is Why.IDLE:
+        fields["spared"] = Spared(LESSOR, now, problem, now + LEFT_ALONE)
+    return changed(lease, Event("stop-failed", now, LESSOR, {"problem": problem}), **fields)
 
 
 def ask_stop(lease: Lease, by: str, typed: str, now: datetime) -> Change:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from lessor.domain.idle import Verdict
 from lessor.domain.ladder import Ladder, Rung, Told
 from lessor.domain.lease import Lease, State, minute
+from lessor.domain.pausing import LESSOR
 from lessor.domain.worktime import Hours, add_working, is_open, next_close
 
 DAY = timedelta(days=1)
@@ -62,7 +63,8 @@ def barred(lease: Lease, now: datetime) -> str:
     spared = lease.spared
     if spared is not None and (spared.until is None or now < spared.until):
         until = f" until {minute(spared.until)}" if spared.until else ""
-        return f"an administrator spares it{until}: {spared.reason}"
+        said = "it is not tried again" if spared.by == LESSOR else "an administrator spares it"
+        return f"{said}{until}: {spared.reason}"
     if lease.idle is not None and not lease.idle.terms.stops:
         return "the policy for it only warns"
     if not lease.stoppable:

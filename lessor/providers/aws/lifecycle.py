@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from lessor.contracts import (
+    GROUP_MEMBER,
     MANAGED_BY,
     TAG_COST_CENTER,
     TAG_ENDS,
@@ -158,7 +159,7 @@ def group_member(instance_id: str, group: str, verb: str) -> PermanentError:
     return PermanentError(
         f"{instance_id} belongs to the auto scaling group {group}, which would replace it; it was not {verb}. "
         f"Set the size of {group} instead, or detach {instance_id} from it",
-        "auto-scaling-group",
+        GROUP_MEMBER,
     )
 
 
