@@ -19,6 +19,7 @@ HEADER_NAME = r"^[A-Za-z0-9-]+$"
 HEADER = r"^[ -~]*$"
 HOUR = timedelta(hours=1)
 SHORTEST, LONGEST = timedelta(seconds=1), timedelta(minutes=30)
+SLOWEST = timedelta(minutes=5)
 PATIENCE = timedelta(seconds=60)
 
 MetricName = Annotated[str, Field(pattern=METRIC_NAME, max_length=200)]
@@ -152,7 +153,7 @@ def check_telemetry(telemetry: TelemetryConfig, aws_places: Collection[str]) -> 
     for index, prometheus in enumerate(telemetry.prometheus):
         yield from _prometheus(("telemetry", "prometheus", index), prometheus)
     for index, cloudwatch in enumerate(telemetry.cloudwatch):
-        yield from _cloudwatch(("telemetry", "cloudwatch", index), cloudwatch, aws_places)
+        yield from _cloudwatch(("telemetry", "cloudwatch", index), cloudwatch, aws_places, telemetry.every)
 
 
 def _named_and_patient(telemetry: TelemetryConfig) -> Iterator[tuple[KeyPath, str]]:
@@ -168,10 +169,14 @@ def _named_and_patient(telemetry: TelemetryConfig) -> Iterator[tuple[KeyPath, st
             yield (*path, "timeout"), "must be more than nothing and at most 60s"
 
 
-def _cloudwatch(path: KeyPath, source: CloudWatchConfig, places: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
+def _cloudwatch(
+    path: KeyPath, source: CloudWatchConfig, places: Collection[str], every: timedelta
+) -> Iterator[tuple[KeyPath, str]]:
     if source.place not in places:
         known = ", ".join(sorted(places)) or "none is configured"
         yield (*path, "place"), f"'{source.place}' is no AWS place; allowed: {known}"
+    if every < SLOWEST:
+        yield (*path, "name"), "comes minutes late; with a cloudwatch source, telemetry.every must be 5min or more"
     if source.late > LONGEST:
         yield (*path, "late"), "is more than 30min; figures that old say nothing of now"
 

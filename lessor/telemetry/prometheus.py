@@ -55,7 +55,7 @@ class PrometheusSource:
         }
         with _collector_off():
             answer = self._asker.ask(self._url, form, self._seconds)
-            self._check_clock(answer.said_at, now)
+            self._check_clock(answer.said_at, now, self._clock())
             samples = Samples(self._metrics.labels, self._metrics.host)
             try:
                 for series in self._series(answer.document):
@@ -78,10 +78,12 @@ class PrometheusSource:
         found: list[dict[str, Any]] = data["result"]
         return found
 
-    def _check_clock(self, said_at: datetime | None, now: float) -> None:
+    def _check_clock(self, said_at: datetime | None, asked: float, now: float) -> None:
+        """Its clock and ours have to agree, whenever between question and answer it looked at its own."""
         if said_at is None:
             return
-        apart = said_at.timestamp() - now
+        said = said_at.timestamp()
+        apart = said - min(max(said, asked), now)
         if abs(apart) > SKEW.total_seconds():
             way = "ahead of" if apart > 0 else "behind"
             at = datetime.fromtimestamp(now, UTC).strftime("%H:%M:%S UTC")

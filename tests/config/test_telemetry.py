@@ -36,7 +36,7 @@ def test_a_tick_is_five_minutes_and_kept_for_two_weeks_unless_said_otherwise() -
 def test_both_kinds_of_sources_stand_beside_each_other() -> None:
     both = config(
         """
-        every: 1min
+        every: 10min
         keep: 30d
         prometheus:
           - name: cluster
@@ -89,6 +89,7 @@ def test_both_kinds_of_sources_stand_beside_each_other() -> None:
         ),
         ("cloudwatch: [{name: a, place: nowhere}]", "place: 'nowhere' is no AWS place; allowed: research-us"),
         ("cloudwatch: [{name: a, place: research-us, late: 1h}]", "late: is more than 30min"),
+        ("every: 1min\ncloudwatch: [{name: a, place: research-us}]", "cloudwatch[0].name: comes minutes late; with a"),
         ("sources: []", "unknown key; allowed here: every, keep, prometheus, cloudwatch"),
     ],
 )

@@ -110,6 +110,12 @@ def test_a_server_that_is_not_there_is_told_as_such() -> None:
         read(url)
 
 
+def test_a_server_that_thinks_for_a_minute_has_no_wrong_clock() -> None:
+    times = iter((time.time() - 61.0, time.time()))
+    with answering(Answers()) as url:
+        assert PrometheusSource("fleet", url, clock=lambda: next(times)).read(AT, TICK).seen == ()
+
+
 def test_an_empty_answer_is_an_answer() -> None:
     with answering(Answers()) as url:
         reading = PrometheusSource("fleet", url).read(AT, TICK)
