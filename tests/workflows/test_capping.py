@@ -163,13 +163,14 @@ async def test_the_regular_look_at_budgets_ends_leases_without_any_telemetry(wor
 
     async def look(number: int) -> MeterReport:
         with world.env.auto_time_skipping_disabled():
-            return await world.env.client.execute_workflow(
+            report: MeterReport = await world.env.client.execute_workflow(
                 contracts.METER_WORKFLOW,
                 MeterInput(budgets=True, sources=False),
                 id=f"budgets-{number}",
                 task_queue=contracts.TASK_QUEUE,
                 result_type=MeterReport,
             )
+        return report
 
     assert not (await look(1)).stored
     assert "over-budget" not in world.events(handle)
