@@ -1,7 +1,7 @@
 """The configuration in force while a program runs: a changed `lessor.yaml` is taken up, a bad one changes nothing.
 
 What is bound when a program starts stays as it is until the next start: the places' accounts and regions, Slack's
-channels and mode, notification channels, the pause of the sweep.
+channels and mode, notification channels, the pause of the sweep, the sources of telemetry and how often they are read.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class LiveConfig:
         self._config = config
         self._path = path
         self._started = {place.name: place for place in config.places}
+        self._telemetry = config.telemetry
         self._seen: tuple[int, ...] = ()
         self._digest = digest
         self._suspect: tuple[str, str] | None = None
@@ -129,13 +130,16 @@ class LiveConfig:
         return None
 
     def _adopt(self, new: Config) -> None:
-        """Put `new` in force, with the places that this program was started with."""
+        """Put `new` in force, with the places and the telemetry that this program was started with."""
         places = tuple(self._bound(place) for place in new.places if place.name in self._started)
         waiting = [place.name for place in new.places if self._needs_a_start(place)]
         if waiting:
             log.warning("configuration-waits-for-a-start", places=waiting)
+        telemetry = self._telemetry.model_copy(update={"keep": new.telemetry.keep})
+        if telemetry != new.telemetry:
+            log.warning("configuration-waits-for-a-start", telemetry=new.telemetry.sources)
         before = self._config.version
-        self._config = new.model_copy(update={"places": places or self._config.places})
+        self._config = new.model_copy(update={"places": places or self._config.places, "telemetry": telemetry})
         log.info("configuration-taken-up", file=new.file, before=before, now=new.version)
 
     def _bound(self, place: PlaceConfig) -> PlaceConfig:

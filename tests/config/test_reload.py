@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
 
@@ -184,6 +184,20 @@ def test_places_are_those_of_the_start_with_what_is_said_of_them_now(file: Path)
     live.look()
     (place,) = live.config.places
     assert (place.name, place.zones, place.residency) == ("research-us", ("us-east-1a",), "us")
+
+
+def test_telemetry_is_that_of_the_start_except_how_long_it_is_kept(file: Path) -> None:
+    """The schedule of the meter is made at the start: who looks by another clock would find it dead."""
+    source = "telemetry: {every: 5min, prometheus: [{name: fleet, url: 'http://127.0.0.1:9090'}]}\n"
+    file.write_text(VALID + source)
+    live = LiveConfig.read(file)
+    file.write_text(VALID + source.replace("5min", "1min, keep: 3d").replace("fleet", "other"))
+    assert live.look() is None
+    told = live.config.telemetry
+    assert (told.every, told.sources, told.keep) == (timedelta(minutes=5), ("fleet",), timedelta(days=3))
+    file.write_text(VALID)
+    assert live.look() is None
+    assert live.config.metering == timedelta(minutes=5)
 
 
 def test_a_program_does_not_start_without_a_file(tmp_path: Path) -> None:
