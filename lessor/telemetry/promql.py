@@ -76,7 +76,9 @@ class Metrics:
 def expression(metrics: Metrics, length: timedelta, now: float, only: Sequence[Subject] = ()) -> str:
     """The expression for one tick of `length`; `now` is our clock in Unix seconds, to find samples from the future."""
     asked = [_Asked(metrics, length, now, matcher) for matcher in _matchers(metrics, only)]
-    return _united([part for one in asked for part in _of_gpus(one)] + [part for one in asked for part in _others(one)])
+    large = [part for one in asked for part in _of_gpus(one)]
+    small = [part for one in asked for part in _others(one)]
+    return _united([*large, *small, _restarts(_Asked(metrics, length, now, metrics.match))])
 
 
 @dataclass(frozen=True)
@@ -147,9 +149,12 @@ def _others(asked: _Asked) -> Iterable[str]:
         yield _named(f"host-{NEWEST}", key, _any("timestamp({})", asked, of_host))
         samples = _any(f"count_over_time({{}}[{asked.window}])", asked, of_host)
         yield _named(f"host-{SAMPLES}", (*TARGET, *names.all), samples)
-    changed = f"changes({asked.series('process_start_time_seconds')}[{asked.window}]) > 0"
-    yield _named(RESTARTED, TARGET, changed)
     yield _named(COVERED, TARGET, _covered(asked, of_host))
+
+
+def _restarts(asked: _Asked) -> str:
+    """Which exporters began anew: of all of them, for the label that names a lease is not on this series."""
+    return _named(RESTARTED, TARGET, f"changes({asked.series('process_start_time_seconds')}[{asked.window}]) > 0")
 
 
 def _covered(asked: _Asked, of_host: Sequence[str]) -> str:

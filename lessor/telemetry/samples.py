@@ -72,7 +72,8 @@ class Samples:
             self._covered[_target(labels)] = value
             return
         if signal == "processes":
-            self._processes[labels.get("UUID", ""), labels.get("GPU_I_ID", "")] = value
+            card = (labels.get("UUID", ""), labels.get("GPU_I_ID", ""))
+            self._processes[card] = max(value, self._processes.get(card, value))
             return
         of_host = kind == "host" if told else signal in self._host
         things, names = (self._hosts, self._host_key) if of_host else (self._gpus, self._gpu_key)

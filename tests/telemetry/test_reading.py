@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 
 from lessor.domain.usage import HostUse, Origin, Subject
+from lessor.telemetry import Metrics
 from tests.telemetry.exporter import Exporter, Gpu, eight
-from tests.telemetry.store import Store, gpus, hosts
+from tests.telemetry.store import TICK, Store, gpus, hosts
 
 
 def test_a_gpu_is_told_by_the_most_that_it_did_in_the_tick(store: Store) -> None:
@@ -233,6 +234,29 @@ def test_only_what_is_asked_for_is_read(store: Store, subject: Subject, machines
 
     assert {one.origin.node for one in store.read(subject).seen} == machines
     assert len(store.read().seen) == 5
+
+
+def test_a_restart_is_told_to_who_reads_one_lease_alone(store: Store) -> None:
+    node = Exporter("node-1", gpus=[Gpu(index=3, namespace="gpu-7k3qxa2m", pod="train-0")])
+    store.keep(node, until=-150.0)
+    node.restart()
+    store.keep(node, since=-150.0)
+
+    assert [one.restarted for one in store.read(Subject("gpu-7k3qxa2m", 1, namespace="gpu-7k3qxa2m")).seen] == [True]
+
+
+def test_requests_are_told_by_a_gauge_or_by_the_rate_of_counters(store: Store) -> None:
+    of = {"instance": "10.0.0.7:8000", "job": "vllm", "namespace": "gpu-7k3qxa2m", "pod": "serve-0"}
+    for reason, rate in (("stop", 2.0), ("length", 0.5)):
+        labels = {"__name__": "vllm:request_success_total", "finished_reason": reason, **of}
+        store.put([(labels, [(at, rate * at) for at in store.moments()])])
+
+    reading = store.source(Metrics(request_counters=("vllm:request_success_total",))).read(store.end, TICK)
+
+    [seen] = reading.seen
+    assert (seen.origin.namespace, seen.origin.pod) == ("gpu-7k3qxa2m", "serve-0")
+    assert seen.host
+    assert seen.host.requests == pytest.approx(2.5)
 
 
 def test_a_store_without_samples_gives_an_empty_reading(store: Store) -> None:
