@@ -158,9 +158,13 @@ def _restarts(asked: _Asked) -> str:
 
 
 def _covered(asked: _Asked, of_host: Sequence[str]) -> str:
-    """At how many steps each exporter had a fresh sample: of its first GPU, since all of them would cost too much."""
+    """At how many steps each exporter had a fresh sample: of its first GPU, since all of them would cost too much.
+
+    Those of a single lease are few, and the first one may be somebody else's.
+    """
     by = f"max by ({', '.join(TARGET)}) "
-    first = [f"{by}(timestamp({asked.series(name, FIRST)}))" for name in asked.deciding]
+    one = FIRST if asked.matcher == asked.metrics.match else ""
+    first = [f"{by}(timestamp({asked.series(name, one)}))" for name in asked.deciding]
     hosts = [f"{by}(timestamp({asked.series(name)}))" for name in of_host]
     return f"count_over_time((({' or '.join((*first, *hosts))}) > time() - {FRESH:.0f})[{asked.window}:{asked.step}])"
 

@@ -57,6 +57,7 @@ class Samples:
         self._restarted: set[Key] = set()
         self._covered: dict[Key, float] = {}
         self._most: dict[Key, float] = {}
+        self._most_of_job: dict[str | None, float] = {}
         self._processes: dict[tuple[str, str], float] = {}
         self._ranges = Ranges()
         self._since = 0.0
@@ -91,6 +92,8 @@ class Samples:
         for thing in (*self._gpus.values(), *self._hosts.values()):
             target = _target(thing.labels)
             self._most[target] = max(self._most.get(target, 0.0), thing.values.get(SAMPLES, 0.0))
+        for (job, _), most in self._most.items():
+            self._most_of_job[job] = max(self._most_of_job.get(job, 0.0), most)
         dropped, seen = 0, [*self._hosts_seen()]
         unlabelled: Counter[str] = Counter()
         for one in self._gpus_seen():
@@ -178,8 +181,11 @@ class Samples:
         target = _target(thing.labels)
         if target in self._restarted or NEWEST not in thing.values:
             return True
-        gap = self._covered.get(target, STEPS) < WHOLE * STEPS
-        return gap or thing.values[SAMPLES] < WHOLE * self._most[target]
+        steps = self._covered.get(target)
+        if steps is None:
+            # Without its first GPU an exporter is held to the others of its job, which are scraped as often.
+            return thing.values[SAMPLES] < WHOLE * self._most_of_job[thing.labels.get("job")]
+        return steps < WHOLE * STEPS or thing.values[SAMPLES] < WHOLE * self._most[target]
 
 
 def _target(labels: Mapping[str, str]) -> Key:

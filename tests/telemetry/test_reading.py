@@ -67,6 +67,22 @@ def test_a_tick_with_a_gap_is_told_as_one(store: Store) -> None:
     assert all(one.restarted for one in store.read().seen)
 
 
+def test_a_gap_is_seen_where_the_first_gpu_is_not_among_those_that_are_read(store: Store) -> None:
+    """It has fallen off its machine, or belongs to somebody else."""
+    broken = Exporter("node-1", gpus=[Gpu(1), Gpu(2)])
+    shared = Exporter("node-2", gpus=[Gpu(0), Gpu(3, namespace="gpu-7k3qxa2m", pod="train-0")])
+    for exporter in (broken, shared):
+        store.keep(exporter, since=-300.0, until=-285.0)
+        store.keep(exporter, since=-60.0)
+    store.keep(eight("node-3"))
+
+    told = {one.origin.node: one.restarted for one in store.read().seen}
+    alone = store.read(Subject("gpu-7k3qxa2m", 1, namespace="gpu-7k3qxa2m")).seen
+
+    assert told == {"node-1": True, "node-2": True, "node-3": False}
+    assert [one.restarted for one in alone] == [True]
+
+
 def test_one_scrape_that_failed_is_no_gap(store: Store) -> None:
     machine = eight("node-1")
     store.keep(machine, until=-120.0)
