@@ -56,7 +56,7 @@ def idle_facts(lease: Lease, now: datetime) -> dict[str, object]:
         "idle_for": to_the_minute(max(now - evidence.since, timedelta())) if evidence else timedelta(),
         "idle_cost": idle_cost(lease, evidence.since, now) if evidence else None,
         "signals": signals(evidence, terms) if evidence and terms else (),
-        "policy": levels(terms, held=evidence is not None and evidence.verdict is Verdict.HELD) if terms else (),
+        "thresholds": levels(terms, held=evidence is not None and evidence.verdict is Verdict.HELD) if terms else (),
         "stops_at": rungs.stops_at(lease, now) if ladder else None,
         "barred": rungs.barred(lease, now) if ladder else "",
         "partly": evidence is not None and 0 < evidence.idle_gpus < evidence.gpus,
@@ -89,7 +89,7 @@ def _monthly(lease: Lease) -> Money | None:
 def in_force(terms: IdleTerms | None, lease: Lease) -> dict[str, object]:
     """The thresholds that hold for a lease now, whether it is idle or not (case E22); nothing where none are known."""
     held = lease.idle is not None and lease.idle.evidence.verdict is Verdict.HELD
-    return {"policy": levels(terms, held=held)} if terms else {}
+    return {"thresholds": levels(terms, held=held)} if terms else {}
 
 
 def signals(evidence: Evidence, terms: IdleTerms) -> tuple[Signal, ...]:

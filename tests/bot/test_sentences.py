@@ -15,11 +15,13 @@ from bot.cards import card
 from bot.details import details
 from bot.facts import facts
 from bot.proposals import Proposal, suggestions
-from lessor.contracts import Answer, Notice, Verb
+from lessor.contracts import Answer, MeterReport, Notice, SourceReport, Verb
+from lessor.domain.ladder import Brake
 from lessor.domain.lease import Event, Lease, State
 from lessor.domain.pending import Changes
 from lessor.domain.people import StandIn
 from lessor.domain.policy import Outcome
+from lessor.gauging import MeterStatus
 from lessor.ports import StoredEvent
 from lessor.rendering import Renderer, slack_renderer
 from tests.bot.busy import LATER, around, busy
@@ -121,6 +123,8 @@ def _templates(lease: Lease) -> list[str]:
     names += ["approve_form", "counter_form", "deny_form", "ask_form", "reply_form", "proposal", "away", "usage"]
     names += ["buttons", "views", "proposal_past", "wish_past", "wish_settled", "other_team", "usage_title"]
     names += ["countered", "question", "answered", "reminder", "escalated"]
+    names += ["snooze_form", "dispute_form", "stop_form", "snooze_empty", "dispute_empty", "idle_alt"]
+    names += ["brake", "meter", "verdicts", "verdict_line"]
     if lease.ends_at:
         names += [notice.value for notice in Notice if notice is not Notice.REQUEST] + ["warning_past"]
     if lease.wish:
@@ -154,7 +158,28 @@ def _more(lease: Lease) -> dict[str, object]:
         "verb": "release",
     }
     lists = {"similar": (lease.id,), "one": proposals[0], "lease_id": lease.id, "recorded_only": False}
-    return {**person, **away, **usage, **home, **quote, **wish, **form, **lists}
+    return {**person, **away, **usage, **home, **quote, **wish, **form, **lists, **_doing_nothing()}
+
+
+def _doing_nothing() -> dict[str, object]:
+    """What is told of idle leases, of the meter and of the brake."""
+    at = ASKED + timedelta(minutes=30)
+    silent = SourceReport("cloudwatch", False, problem="HTTP 403", silent=3, last_good=at)
+    report = MeterReport(at, sources=(SourceReport("prometheus", True, 24, last_good=at), silent), leases=2)
+    brake = Brake(True, "U0ADMIN", at, "the exporter was changed")
+    status = MeterStatus(timedelta(minutes=1), report, brake, "the last tick was an hour ago")
+    dispute = Event("verdict-disputed", at, "U1", {"verdict": "idle"})
+    meter = {"status": status, "report": report, "brake": brake, "changed": True, "count": 2, "days": 30}
+    line = {"event": dispute, "since": at, "figures": "engine 0.004", "reason": "it loads data"}
+    return {
+        **meter,
+        **line,
+        "happened": "idle-unknown",
+        "counted": 8,
+        "idle_gpus": 7,
+        "working": 1,
+        "budget": "team:ml",
+    }
 
 
 def _texts(value: Any) -> list[str]:
