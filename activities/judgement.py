@@ -113,20 +113,15 @@ def _odd(before: Standing | None, now: Standing, one: Metered) -> Iterator[PageI
 def _unseen(now: Sequence[Standing], silent: Sequence[str], before: Before) -> Iterator[PageInput]:
     """Leases of which nothing whole was seen for long although the sources that know of them answer (case E17)."""
     were_silent = [source.name for source in before.report.sources if not source.ok] if before.report else []
-    lost = [
-        one
-        for one in now
-        if one.missed >= SILENT
-        and one.verdict is not Verdict.WARMING_UP
-        and not _for_want_of(silent, one)
-        and (one.missed == SILENT or _for_want_of(were_silent, before.standings.get(one.lease_id)))
-    ]
+    lost = [one for one in now if _lost(one, silent) and not _lost(before.standings.get(one.lease_id), were_silent)]
     if lost:
         names = ", ".join(one.lease_id for one in lost[:NAMED])
         what = f"{len(lost)} leases were not seen whole in {SILENT} ticks in a row, such as: {lost[0].problem}"
         yield PageInput(Alarm.METER_SILENT, names, f"{what}; they are not stopped as idle, and end when they should")
 
 
-def _for_want_of(silent: Sequence[str], one: Standing | None) -> bool:
-    """Whether it was not seen whole because one of these sources gave no answer: then that is told, once for all."""
-    return one is not None and any(name in one.problem for name in silent)
+def _lost(one: Standing | None, silent: Sequence[str]) -> bool:
+    """Whether it was not seen whole for long, and not for want of a silent source: that is told once for all of its."""
+    if one is None or one.missed < SILENT or one.verdict is Verdict.WARMING_UP:
+        return False
+    return not any(name in one.problem for name in silent)
