@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import struct
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +16,7 @@ from lessor.contracts import Notice
 from lessor.domain import excuses, idling
 from lessor.domain.idle import Evidence, IdleTerms, Verdict
 from lessor.domain.ladder import Rung
-from lessor.drawing import DrawingError
+from lessor.drawing import Drawer, DrawingError
 from lessor.sandbox.slack import RunningSandbox, buttons, visible_text
 from lessor.when import local
 from tests.bot.doing_nothing import HOUR, MINUTE, Easel, metered, seen_idle, warned
@@ -260,3 +261,18 @@ async def test_what_works_again_before_anybody_was_told_is_not_warned(world: Wor
     await world.settled()
     assert not world.engine.told[-1][2].delivered
     assert len(await world.slack.person("requester").dms()) == before
+
+
+async def test_the_real_renderer_in_front_of_slacks_delay(slack: RunningSandbox, sqlite_url: str) -> None:
+    await slack.switch(file_seconds=0.3)
+    drawer = Drawer()
+    async with a_world(slack, sqlite_url, draw=drawer.png) as world:
+        lease = await seen_idle(world, await world.running(await world.ask()))
+        metered(world, lease)
+        await warned(world, lease)
+        (image,) = pictures(await slack.person("requester").wait_for_message("does nothing"))
+        content = slack.core.files.known[image["slack_file"]["id"]].content
+    await drawer.close()
+    assert content is not None
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    assert struct.unpack("!II", content[16:24])[0] > 1_000
