@@ -12,6 +12,9 @@ SILENT = Gauge("lessor_meter_silent_ticks", "Ticks in a row without an answer of
 SERIES = Gauge("lessor_meter_series", "GPUs and machines that a source told of in the latest tick", ["source"])
 DROPPED = Counter("lessor_meter_samples_dropped", "Samples from the future that were not believed", ["source"])
 CAPPED = Counter("lessor_meter_samples_capped", "Values that were out of range", ["source"])
+UNLABELLED = Gauge(
+    "lessor_meter_unlabelled_share", "The share of a node's GPUs in use that nobody is named for", ["source", "node"]
+)
 LEASES = Gauge("lessor_meter_leases", "Leases by what they are judged to be doing", ["verdict"])
 TOLD = Counter("lessor_meter_told", "Leases that were told of a changed verdict")
 SECONDS = Histogram(
@@ -22,11 +25,14 @@ SECONDS = Histogram(
 def show(report: MeterReport) -> None:
     """Set the gauges to a tick; what was counted before is counted once more only where it was stored."""
     TICK.set(report.at.timestamp())
+    UNLABELLED.clear()
     for source in report.sources:
         if source.last_good:
             SOURCE.labels(source.name).set(source.last_good.timestamp())
         SILENT.labels(source.name).set(source.silent)
         SERIES.labels(source.name).set(source.series)
+        for node, share in source.unlabelled.items():
+            UNLABELLED.labels(source.name, node).set(share)
         if report.stored:
             DROPPED.labels(source.name).inc(source.dropped)
             CAPPED.labels(source.name).inc(source.capped)

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from lessor.contracts import SourceReport
+from lessor.domain.attribution import unlabelled
 from lessor.domain.usage import Reading, Subject
 from lessor.ports import Telemetry, TelemetryError
 
 LIMIT = timedelta(seconds=75)
 """Sources have limits of their own; what is slower than this has none, or does not keep it."""
+
+NAMED = 20
+"""How many nodes a report names at most."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,10 @@ async def _read(source: Telemetry, at: datetime, length: timedelta, only: Sequen
 def _report(name: str, answer: Reading | str, at: datetime) -> SourceReport:
     if isinstance(answer, str):
         return SourceReport(name, False, problem=answer, silent=1)
-    return SourceReport(name, True, len(answer.seen), answer.dropped, answer.capped, last_good=at)
+    shares = {node: count / total for node, (count, total) in unlabelled(answer).items()}
+    largest = dict(sorted(shares.items(), key=lambda one: (-one[1], one[0]))[:NAMED])
+    seen = len(answer.seen)
+    return SourceReport(name, True, seen, answer.dropped, answer.capped, last_good=at, unlabelled=largest)
 
 
 def _on(report: SourceReport, before: SourceReport | None) -> SourceReport:

@@ -100,7 +100,9 @@ def _report(report: MeterReport, zone: str) -> Iterator[str]:
 def _source(source: SourceReport, zone: str) -> str:
     if source.ok:
         odd = f", {source.dropped} samples dropped, {source.capped} capped" if source.dropped or source.capped else ""
-        return f"{source.name}: {source.series} GPUs and machines{odd}"
+        nodes = ", ".join(f"{_share(share)} on {node}" for node, share in source.unlabelled.items())
+        nobodys = f"; in use without a label: {nodes}" if nodes else ""
+        return f"{source.name}: {source.series} GPUs and machines{odd}{nobodys}"
     last = f"last answer {local(source.last_good, zone)}" if source.last_good else "never answered"
     return f"{source.name}: silent for {source.silent} ticks ({last}): {source.problem}"
 
@@ -161,6 +163,7 @@ def _report_facts(report: MeterReport) -> dict[str, Any]:
                 "series": source.series,
                 "dropped": source.dropped,
                 "capped": source.capped,
+                "unlabelled": source.unlabelled,
                 "silent_ticks": source.silent,
                 "last_good": source.last_good.isoformat() if source.last_good else None,
                 "problem": source.problem or None,

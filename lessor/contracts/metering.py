@@ -67,6 +67,7 @@ class SourceReport:
     """What one source gave: how many series, how many samples were dropped or capped, or why it is silent.
 
     `silent` counts the ticks in a row, up to this one, without an answer; `last_good` is the last one with one.
+    `unlabelled` is by node the share of its GPUs in use that no label names an owner of, the largest ones (case E03).
     """
 
     name: str
@@ -77,6 +78,7 @@ class SourceReport:
     problem: str = ""
     silent: int = 0
     last_good: datetime | None = None
+    unlabelled: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,15 @@ def attribute(
 
 def crowded(reading: Reading) -> dict[str, str]:
     """By node, why nothing on it can be judged: too many of its GPUs in use have no label that says whose they are."""
+    return {
+        node: f"{count} of {total} GPUs in use on {node} have no label that says whose they are"
+        for node, (count, total) in unlabelled(reading).items()
+        if count > UNLABELLED_MOST * total
+    }
+
+
+def unlabelled(reading: Reading) -> dict[str, tuple[int, int]]:
+    """By node, how many of its GPUs in use have no label that says whose they are, and of how many; none without."""
     if not any(reading.unlabelled.values()):
         return {}
     labelled: dict[str, set[tuple[str, str]]] = {}
@@ -88,12 +97,7 @@ def crowded(reading: Reading) -> dict[str, str]:
         origin = seen.origin
         if seen.gpu and (origin.lease or origin.namespace or origin.machine):
             labelled.setdefault(origin.node, set()).add((seen.gpu.machine or origin.machine, seen.gpu.device))
-    said = {}
-    for node, count in reading.unlabelled.items():
-        total = count + len(labelled.get(node, ()))
-        if count > UNLABELLED_MOST * total:
-            said[node] = f"{count} of {total} GPUs in use on {node} have no label that says whose they are"
-    return said
+    return {node: (count, count + len(labelled.get(node, ()))) for node, count in reading.unlabelled.items() if count}
 
 
 @dataclass(frozen=True)

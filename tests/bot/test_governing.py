@@ -70,7 +70,7 @@ async def test_spare_until_its_end_until_then_and_no_longer(world: World) -> Non
 async def test_the_meter_shows_each_source_and_that_nobody_watches(slack: RunningSandbox, sqlite_url: str) -> None:
     async with a_world(slack, sqlite_url, idle=IdlePlan()) as world:
         at = (world.clock() - HOUR).replace(second=0, microsecond=0)
-        good = SourceReport("prometheus", True, 24, dropped=2, last_good=at)
+        good = SourceReport("prometheus", True, 24, dropped=2, last_good=at, unlabelled={"node-1": 0.1})
         silent = SourceReport("cloudwatch", False, problem="HTTP 403 <denied>", silent=3, last_good=at - HOUR)
         report = MeterReport(at, sources=(good, silent), leases=12, verdicts={"busy": 9, "idle": 2, "unknown": 1})
         world.ledger.meter(at, [], report)
@@ -79,6 +79,6 @@ async def test_the_meter_shows_each_source_and_that_nobody_watches(slack: Runnin
         told = visible_text(await admin.wait_for_ephemeral("*Meter:*"))
     zone = "UTC"
     assert f"latest tick {local(at, zone)}, 12 leases: 9 busy, 2 idle, 1 unknown" in told
-    assert "• `prometheus`: 24 GPUs and machines, 2 samples dropped, 0 capped; last good answer" in told
+    assert "• `prometheus`: 24 GPUs and machines, 2 samples dropped, 0 capped; in use without a label: 10 % on" in told
     assert "• `cloudwatch`: *silent* for 3 ticks: HTTP 403 <denied>; last good answer" in told
     assert "The brake is off." in told

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from lessor.domain.attribution import attribute, crowded, subject
+from lessor.domain.attribution import attribute, crowded, subject, unlabelled
 from lessor.domain.lease import Span
 from lessor.domain.resource import Condition, Kind, Resource
 from lessor.domain.usage import GpuUse, HostUse, Origin, Reading, Seen, Subject
@@ -100,6 +100,7 @@ def test_an_exporter_that_restarted_is_told_of_its_leases_only() -> None:
 def test_the_share_without_labels_is_told_by_node_above_a_tenth() -> None:
     labelled = [saw(Origin(namespace=f"ns-{number}", node="node-1"), str(number)) for number in range(9)]
     assert crowded(reading(*labelled, unlabelled={"node-1": 1})) == {}
+    assert unlabelled(reading(*labelled, unlabelled={"node-1": 1, "node-2": 0})) == {"node-1": (1, 10)}
     assert crowded(reading(*labelled[:8], unlabelled={"node-1": 1})) == {
         "node-1": "1 of 9 GPUs in use on node-1 have no label that says whose they are"
     }

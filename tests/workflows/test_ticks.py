@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from prometheus_client import REGISTRY
 
 from activities.meter import MeterActivities
 from lessor.contracts import Alarm
@@ -251,7 +252,11 @@ async def test_a_broken_gpu_is_paged_once(meter: Meter) -> None:
 async def test_a_node_without_labels_is_paged(meter: Meter) -> None:
     fleet(meter, 1)
     meter.source.unlabelled = {"node-7": 3}
-    pages = (await meter.tick()).pages
+    report = await meter.tick()
+    pages = report.pages
+    assert report.sources[0].unlabelled == {"node-7": 1.0}
+    shown = {"source": "prometheus", "node": "node-7"}
+    assert REGISTRY.get_sample_value("lessor_meter_unlabelled_share", shown) == 1.0
     assert [(page.alarm, page.subject) for page in pages] == [(Alarm.UNLABELLED, "node-7")]
     assert pages[0].problem.endswith("nothing is stopped as idle there")
 
