@@ -94,13 +94,15 @@ def warned(lease: Lease, rung: Rung, via: str, now: datetime, *, owner: bool) ->
     """A warning was delivered; only delivered ones count. What announced no stop leads to none; a snooze is over."""
     ladder = _ladder(lease)
     why_not = rungs.barred(lease, now)
-    told = (*ladder.told, Told(rung, now, via, owner, bool(why_not)))
-    after = replace(lease, idle=replace(ladder, told=told, next_try=None, held_back=""))
-    stops = rungs.stops_at(after, now)
+    told = Told(rung, now, via, owner, bool(why_not))
+    after = replace(ladder, told=(*ladder.told, told), next_try=None, held_back="")
+    stops = rungs.stops_at(replace(lease, idle=after), now)
+    if rung is Rung.FINAL:
+        after = replace(after, told=(*ladder.told, replace(told, stops=stops)))
     data = {"via": via, "owner": "reached" if owner else "not reached", **figures(ladder.evidence)}
     data |= {"not_stopped": why_not} if why_not else {"stops": stops.isoformat() if stops else ""}
     event = Event("idle-final-warned" if rung is Rung.FINAL else "idle-warned", now, LESSOR, data)
-    return changed(lease, event, idle=after.idle, snooze=None)
+    return changed(lease, event, idle=after, snooze=None)
 
 
 def undelivered(lease: Lease, problem: str, now: datetime) -> Change:

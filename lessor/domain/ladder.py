@@ -22,7 +22,8 @@ class Rung(StrEnum):
 class Told:
     """A warning that was delivered: which, when, by which channel, and whether the owner was reached in person.
 
-    `barred` says that it announced no stop, since something stood against one.
+    `barred` says that it announced no stop, since something stood against one. `stops` is when the last warning said
+    that it is stopped: not earlier then, whatever becomes of the thresholds.
     """
 
     rung: Rung
@@ -30,6 +31,7 @@ class Told:
     via: str = "slack"
     owner: bool = True
     barred: bool = False
+    stops: datetime | None = None
 
 
 @dataclass(frozen=True)

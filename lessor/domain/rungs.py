@@ -133,14 +133,14 @@ def _towards_stop(lease: Lease, ladder: Ladder) -> Step:
     told, far, since = counted(ladder), distances(ladder), ladder.evidence.since
     if not told:
         return Step(Rung.WARN, _after(lease, ladder, since, far.warn))
-    first, final = told[0].at, next((one.at for one in told if one.rung is Rung.FINAL), None)
+    first, final = told[0].at, next((one for one in told if one.rung is Rung.FINAL), None)
     due = max(_after(lease, ladder, since, far.stop), _after(lease, ladder, first, far.stop - far.warn))
     stop = _spared(lease, ladder, max(due, _heard(lease, ladder, told)))
     if final is None:
         early = max(_after(lease, ladder, since, far.final), _after(lease, ladder, first, far.final - far.warn))
         return Step(Rung.FINAL, early if stop == due else max(early, stop - (far.stop - far.final)))
     notice = min(ladder.terms.notice, far.stop - far.final)
-    return Step(Rung.STOP, max(stop, _after(lease, ladder, final, notice)))
+    return Step(Rung.STOP, max(stop, _after(lease, ladder, final.at, notice), final.stops or stop))
 
 
 def _heard(lease: Lease, ladder: Ladder, told: tuple[Told, ...]) -> datetime:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lessor.domain import rungs
-from lessor.domain.idle import Verdict
+from lessor.domain.idle import IdleTerms, Verdict
 from lessor.domain.ladder import Consent, Rung, Snooze, Spared, Told, untold
 from lessor.domain.lease import Lease, State
 from lessor.domain.rungs import Step, next_step, stops_at
@@ -234,6 +234,18 @@ def test_working_hours_are_counted_over_a_weekend_a_holiday_and_a_change_of_cloc
     assert step(told_idle(lease, since=friday, hours=holiday, **terms), friday) == Step(Rung.WARN, monday + DAY)
     continuous = told_idle(lease, since=friday, hours=madrid, **(terms | {"working_hours_only": False}))
     assert step(continuous, friday) == Step(Rung.WARN, friday + 4 * HOUR)
+
+
+def test_it_is_never_stopped_before_the_time_that_its_last_warning_named() -> None:
+    """Somebody shortens the thresholds between the last warning and the stop."""
+    lease = warned(told_idle(stop=4 * HOUR), after(HOUR))
+    lease = warned(lease, after(105 * MINUTE), Rung.FINAL)
+    assert lease.idle
+    assert step(lease, after(2 * HOUR)) == Step(Rung.STOP, after(4 * HOUR))
+    shorter = replace(lease, idle=replace(lease.idle, terms=IdleTerms()))
+    assert step(shorter, after(2 * HOUR)) == Step(Rung.STOP, after(4 * HOUR))
+    longer = replace(lease, idle=replace(lease.idle, terms=IdleTerms(stop=6 * HOUR)))
+    assert step(longer, after(2 * HOUR)) == Step(Rung.STOP, after(6 * HOUR))
 
 
 def test_a_stop_that_is_long_overdue_is_announced_anew() -> None:
