@@ -33,4 +33,5 @@ def found_running(lease: Lease, seen_at: datetime, now: datetime) -> Change:
     fields: dict[str, object] = {"spans": billing.opened(lease.spans, since, hourly), "suspended_at": None}
     if over:
         return changed(lease, event, state=State.ENDING, next_try=None, **fields)
-    return changed(lease, event, state=State.ACTIVE, announced=None, capacity=None, pause=None, problem="", **fields)
+    anew = dict.fromkeys(("announced", "capacity", "pause", "idle"))
+    return changed(lease, event, state=State.ACTIVE, problem="", **anew, **fields)

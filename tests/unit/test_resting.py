@@ -8,10 +8,12 @@ from datetime import timedelta
 import pytest
 
 from lessor.domain import life
-from lessor.domain.ladder import Pause, Why
+from lessor.domain.idle import IdleTerms
+from lessor.domain.ladder import Ladder, Pause, Why
 from lessor.domain.lease import Lease, Span, State
 from lessor.domain.resource import Condition
 from tests.builders import READY, a_lease, a_sighting, an_instance
+from tests.idleness import an_evidence
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 RESTED, STARTED, NOW = READY + HOUR, READY + 3 * HOUR, READY + 3 * HOUR + 5 * MINUTE
@@ -24,7 +26,8 @@ def rested(state: State) -> Lease:
     if state is State.STOPPED:
         return replace(active, state=state, spans=(span,), stopped_at=RESTED, ending_reason="its end date")
     pause = Pause(Why.IDLE, "lessor", RESTED)
-    return replace(active, state=state, spans=(span,), suspended_at=RESTED, pause=pause)
+    idle = Ladder(an_evidence(since=READY), IdleTerms())
+    return replace(active, state=state, spans=(span,), suspended_at=RESTED, pause=pause, idle=idle)
 
 
 def running() -> object:
@@ -35,7 +38,7 @@ def test_what_its_owner_still_has_is_in_use_again_and_billed_since_it_runs() -> 
     lease = rested(State.SUSPENDED)
     change = life.observed(lease, running(), "running", STARTED, NOW)  # type: ignore[arg-type]
     after = change.lease
-    assert (after.state, after.pause, after.suspended_at) == (State.ACTIVE, None, None)
+    assert (after.state, after.pause, after.suspended_at, after.idle) == (State.ACTIVE, None, None, None)
     assert after.spans == (*lease.spans, Span(STARTED, None, lease.spans[0].hourly))
     assert after.hours(NOW) == lease.hours(NOW) + 5 * MINUTE
     assert [(e.type, e.actor, e.data) for e in change.events] == [
