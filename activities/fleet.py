@@ -30,7 +30,7 @@ class Plan(Protocol):
 
 
 @dataclass(frozen=True)
-class Metered:
+class Watched:
     """A lease that runs, what is metered of it and under which thresholds; `mark` is short and stands for these."""
 
     lease: Lease
@@ -46,10 +46,10 @@ class Fleet:
         self._book = book
         self._plan = plan
         self._of: Plan | None = None
-        self._kept: dict[str, Metered] = {}
+        self._kept: dict[str, Watched] = {}
         self.left_out: tuple[str, ...] = ()
 
-    def running(self, now: datetime) -> Mapping[str, Metered]:
+    def running(self, now: datetime) -> Mapping[str, Watched]:
         """Every lease that runs, as it is on record now. One of which no sense can be made is left out (law 11)."""
         there = self._book.revisions(State.ACTIVE)
         plan = self._plan()
@@ -68,7 +68,7 @@ class Fleet:
 
     def _take(self, lease: Lease, plan: Plan, now: datetime) -> None:
         try:
-            self._kept[lease.id] = metered(lease, plan, now)
+            self._kept[lease.id] = watched(lease, plan, now)
         except Exception:
             log.exception("%s cannot be metered", lease.id)
 
@@ -81,6 +81,6 @@ class Fleet:
             yield from self._book.leases(LeaseQuery(ids=tuple(ids[first : first + PAGE]), limit=PAGE))
 
 
-def metered(lease: Lease, plan: Plan, now: datetime) -> Metered:
+def watched(lease: Lease, plan: Plan, now: datetime) -> Watched:
     terms = plan.terms(lease, now)
-    return Metered(lease, subject(lease), terms, blake2b(repr(terms).encode(), digest_size=6).hexdigest())
+    return Watched(lease, subject(lease), terms, blake2b(repr(terms).encode(), digest_size=6).hexdigest())

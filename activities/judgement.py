@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from activities.fleet import Metered
+from activities.fleet import Watched
 from activities.readings import Readings
 from lessor.contracts import Alarm, MeterReport, PageInput
 from lessor.domain import braking
@@ -19,7 +19,7 @@ from lessor.domain.idle_review import at_maximum
 from lessor.domain.judging import advance
 from lessor.domain.ladder import Brake
 from lessor.domain.request import spell
-from lessor.domain.usage import Observation
+from lessor.domain.usage import Observation, Reading, Subject
 
 log = logging.getLogger(__name__)
 
@@ -40,13 +40,31 @@ class Before:
     report: MeterReport | None = None
 
 
-def observe(fleet: Mapping[str, Metered], readings: Readings, at: datetime) -> tuple[Observation, ...]:
-    """One observation for each lease, in the order of `fleet`."""
+def observe(fleet: Mapping[str, Watched], readings: Readings, at: datetime) -> tuple[Observation, ...]:
+    """One observation for each lease, in the order of `fleet`.
+
+    An answer that no sense can be made of is as good as none, and spoils no other source's (law 11).
+    """
     subjects = [one.subject for one in fleet.values()]
-    return attribute(subjects, readings.answers, at, readings.silent)
+    try:
+        return attribute(subjects, readings.answers, at, readings.silent)
+    except Exception:
+        log.exception("an answer of telemetry makes no sense")
+    whole = [reading for reading in readings.answers if _makes_sense(subjects, reading, at)]
+    told = {reading.source for reading in whole}
+    silent = (*readings.silent, *(reading.source for reading in readings.answers if reading.source not in told))
+    return attribute(subjects, whole, at, silent)
 
 
-def judge_one(before: Standing | None, seen: Observation, one: Metered, every: timedelta) -> Standing:
+def _makes_sense(subjects: Sequence[Subject], reading: Reading, at: datetime) -> bool:
+    try:
+        attribute(subjects, (reading,), at)
+    except Exception:
+        return False
+    return True
+
+
+def judge_one(before: Standing | None, seen: Observation, one: Watched, every: timedelta) -> Standing:
     """Where a lease stands now. What cannot be judged is unknown, and spoils no other lease (law 11)."""
     try:
         return advance(before, seen, one.terms, one.subject, every)
@@ -59,7 +77,7 @@ def judge_one(before: Standing | None, seen: Observation, one: Metered, every: t
 
 
 def brake_of(
-    fleet: Mapping[str, Metered], before: Before, now: Sequence[Standing], silent: bool, terms: BrakeTerms, brake: Brake
+    fleet: Mapping[str, Watched], before: Before, now: Sequence[Standing], silent: bool, terms: BrakeTerms, brake: Brake
 ) -> tuple[str, bool]:
     """Why nothing may be stopped after this tick, empty when nothing looks like a mistake; and whether it is believed.
 
@@ -80,7 +98,7 @@ def verdicts(standings: Sequence[Standing]) -> dict[str, int]:
 
 
 def pages(
-    readings: Readings, report: MeterReport, before: Before, now: Sequence[Standing], fleet: Mapping[str, Metered]
+    readings: Readings, report: MeterReport, before: Before, now: Sequence[Standing], fleet: Mapping[str, Watched]
 ) -> Iterator[PageInput]:
     """What administrators have to hear of one tick. What lasts is told when it begins, not with every tick."""
     for source in report.sources:
@@ -96,7 +114,7 @@ def pages(
     yield from _unseen(now, readings.silent, before)
 
 
-def _odd(before: Standing | None, now: Standing, one: Metered) -> Iterator[PageInput]:
+def _odd(before: Standing | None, now: Standing, one: Watched) -> Iterator[PageInput]:
     """GPUs that look broken since this tick, and those that have been at their maximum for too long since then."""
     broken = set(now.faulty) - set(before.faulty if before else ())
     if broken:

@@ -16,7 +16,7 @@ from temporalio import activity
 from activities import gauges
 from activities.batches import each
 from activities.beating import beating
-from activities.fleet import Fleet, Metered, Plan, metered
+from activities.fleet import Fleet, Plan, Watched, watched
 from activities.judgement import Before, Found, brake_of, judge_one, observe, pages, verdicts
 from activities.leases import lease_of
 from activities.readings import Readings, counted_on, read_all
@@ -135,13 +135,13 @@ class MeterActivities:
         return len(heard)
 
     async def _metered(
-        self, wanted: MeterTick, before: Before, fleet: Mapping[str, Metered]
+        self, wanted: MeterTick, before: Before, fleet: Mapping[str, Watched]
     ) -> tuple[MeterReport, tuple[Standing, ...]]:
         readings = await read_all(self._sources, wanted.at, wanted.every)
         return await asyncio.to_thread(self._judged, wanted, before, fleet, readings)
 
     def _judged(
-        self, wanted: MeterTick, before: Before, fleet: Mapping[str, Metered], readings: Readings
+        self, wanted: MeterTick, before: Before, fleet: Mapping[str, Watched], readings: Readings
     ) -> tuple[MeterReport, tuple[Standing, ...]]:
         """Judge and store; what another worker has stored of this tick meanwhile holds instead."""
         settings = self._settings()
@@ -168,7 +168,7 @@ class MeterActivities:
         return report, now
 
     async def _consequences(
-        self, report: MeterReport, standings: tuple[Standing, ...], fleet: Mapping[str, Metered], every: timedelta
+        self, report: MeterReport, standings: tuple[Standing, ...], fleet: Mapping[str, Watched], every: timedelta
     ) -> MeterReport:
         """Put the brake on where the tick calls for it, then tell leases."""
         brake, put = await asyncio.to_thread(self._braked, report)
@@ -207,10 +207,10 @@ class MeterActivities:
             self._kept = (report.at, {one.lease_id: one for one in self._ledger.standings()})
         return Before(self._kept[1], report)
 
-    def _one(self, ref: LeaseRef) -> Metered:
-        return metered(lease_of(self._ledger, ref), self._plan(), self._clock())
+    def _one(self, ref: LeaseRef) -> Watched:
+        return watched(lease_of(self._ledger, ref), self._plan(), self._clock())
 
-    async def _look(self, one: Metered) -> contracts.Metered:
+    async def _look(self, one: Watched) -> contracts.Metered:
         """Judged from the latest tick on, as if this were the next one. What was not seen whole now is unknown."""
         at, every = self._clock(), self._settings().every
         standing = await asyncio.to_thread(self._ledger.standing, one.lease.id)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from activities.batches import each, trouble
-from activities.fleet import Metered
+from activities.fleet import Watched
 from lessor import contracts
 from lessor.domain import telling
 from lessor.domain.idle import Standing
@@ -19,7 +19,7 @@ from lessor.ports import Directory, DirectoryUnavailableError, LeaseRuns, MeterB
 LOT = 100
 """So many are told before it goes on record who has heard it; after a crash no more than these hear it twice."""
 
-Due = tuple[Standing, Metered]
+Due = tuple[Standing, Watched]
 
 
 class Teller:
@@ -30,7 +30,7 @@ class Teller:
         self._runs = runs
         self._directory = directory
 
-    async def words(self, standing: Standing, one: Metered, every: timedelta) -> contracts.Metered:
+    async def words(self, standing: Standing, one: Watched, every: timedelta) -> contracts.Metered:
         """What a lease is told of where it stands, with when its owner works."""
         hours = await self._hours(one.lease.owner)
         return contracts.Metered(evidence(standing, one.terms, every), one.terms, hours)
@@ -38,7 +38,7 @@ class Teller:
     async def tell(
         self,
         standings: Sequence[Standing],
-        fleet: Mapping[str, Metered],
+        fleet: Mapping[str, Watched],
         at: datetime,
         every: timedelta,
         *,
@@ -76,7 +76,7 @@ class Teller:
 
 
 def _due(
-    standings: Iterable[Standing], fleet: Mapping[str, Metered], heard: Mapping[str, Heard], quiet: bool
+    standings: Iterable[Standing], fleet: Mapping[str, Watched], heard: Mapping[str, Heard], quiet: bool
 ) -> Iterator[Due]:
     for standing in standings:
         one = fleet.get(standing.lease_id)

@@ -6,12 +6,13 @@ and a second index over many million rows would cost each tick more than that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, select, update
 
 from lessor.contracts import MeterReport
@@ -20,16 +21,21 @@ from lessor.domain.telling import Heard
 from lessor.domain.usage import HourUse, Observation
 from lessor.ledger.book import Book
 from lessor.ledger.meter_models import HEARD, HOURS, READINGS, TICKS
+from lessor.ledger.packing import Packed
 from lessor.ledger.reading_rows import OBSERVATION, STANDING, Reading, reading_row
+
+log = logging.getLogger(__name__)
 
 TICK_LOCK = 7_236_003
 HOUR = timedelta(hours=1)
 
 REPORT = TypeAdapter(MeterReport)
 
+T = TypeVar("T")
+
 _NAMES = [column.name for column in READINGS.c]
 _LAST = select(func.max(TICKS.c.at))
-_REPORT = select(TICKS.c.report).order_by(TICKS.c.at.desc()).limit(1)
+_REPORT = select(TICKS.c.at, TICKS.c.report).order_by(TICKS.c.at.desc()).limit(1)
 _STANDINGS = select(READINGS.c.standing).where(READINGS.c.at == _LAST.scalar_subquery())
 _STANDING = (
     select(READINGS.c.standing)
@@ -65,20 +71,26 @@ class SqlMeterBook(Book):
         return found
 
     def last_report(self) -> MeterReport | None:
-        """What the latest tick on record came to."""
+        """What the latest tick on record came to; of one that another version wrote otherwise, only when it was."""
         with self._db.read() as connection:
-            found = connection.scalar(_REPORT)
-        return None if found is None else REPORT.validate_json(found)
+            row = connection.execute(_REPORT).one_or_none()
+        if row is None:
+            return None
+        try:
+            return REPORT.validate_json(row.report)
+        except ValidationError as error:
+            log.error("what the tick of %s came to cannot be read: %s", row.at, error.title)
+            return MeterReport(row.at)
 
     def standings(self) -> tuple[Standing, ...]:
         with self._db.read() as connection:
             found = connection.scalars(_STANDINGS).all()
-        return tuple(map(STANDING.load, found))
+        return tuple(_read(STANDING, found))
 
     def standing(self, lease_id: str) -> Standing | None:
         with self._db.read() as connection:
-            found = connection.scalar(_STANDING, {"lease": lease_id})
-        return None if found is None else STANDING.load(found)
+            found = connection.scalars(_STANDING, {"lease": lease_id}).all()
+        return next(_read(STANDING, found), None)
 
     def meter(
         self, at: datetime, found: Sequence[tuple[Observation, Standing]], report: MeterReport | None = None
@@ -104,7 +116,7 @@ class SqlMeterBook(Book):
         for tick in ticks:
             with self._db.read() as connection:
                 found = connection.scalars(statement, {"tick": tick, "lease": lease_id}).all()
-            yield from map(OBSERVATION.load, found)
+            yield from _read(OBSERVATION, found)
 
     def roll_up(self, until: datetime) -> int:
         """Add up each hour that is over by `until` and by the latest tick; an hour is marked where it was added up.
@@ -138,7 +150,9 @@ class SqlMeterBook(Book):
         """What each lease heard last of what it does; those that have nothing to remember are not among them."""
         with self._db.read() as connection:
             rows = connection.execute(_HEARD).all()
-        return {row.lease_id: Heard(STANDING.load(row.standing), row.terms) for row in rows}
+        terms = {row.lease_id: row.terms for row in rows}
+        found = _read(STANDING, (row.standing for row in rows))
+        return {one.lease_id: Heard(one, terms[one.lease_id]) for one in found if one.lease_id in terms}
 
     def hear(self, heard: Mapping[str, Heard | None], at: datetime) -> None:
         """Store what leases have heard; with `None` there is nothing to remember of one."""
@@ -194,6 +208,15 @@ def hour_of(tick: datetime) -> datetime:
     """The beginning of the hour that a tick which ended then belongs to."""
     start = tick.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     return start - HOUR if start == tick else start
+
+
+def _read(packed: Packed[T], texts: Iterable[str]) -> Iterator[T]:
+    """What was stored. What cannot be read is left out, so that one bad row never stops the meter (law 11)."""
+    for text in texts:
+        try:
+            yield packed.load(text)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            log.error("a reading is left out, since it cannot be read: %s", error)
 
 
 def _times(*verdicts: Verdict) -> Any:

@@ -10,12 +10,14 @@ from typing import Any, get_type_hints
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import text
 
 from lessor.contracts import MeterReport, SourceReport
 from lessor.domain.idle import Standing, Track, Verdict
 from lessor.domain.telling import Heard
 from lessor.domain.usage import GpuUse, HostUse, HourUse, Observation
 from lessor.ledger import SqlLedger
+from lessor.ledger.database import Database
 from lessor.ledger.packing import Packed
 
 NOON = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
@@ -85,6 +87,23 @@ def test_a_lease_that_is_metered_no_more_stands_where_it_stood(ledger: SqlLedger
     assert ledger.standing(ONE) == stands(ONE, NOON)
     assert ledger.standing(TWO) == stands(TWO, NOON + MINUTE)
     assert [one.lease_id for one in ledger.standings()] == [TWO]
+
+
+def test_a_row_that_cannot_be_read_is_left_out_and_spoils_no_other(ledger: SqlLedger, ledger_url: str) -> None:
+    ledger.meter(NOON, found(NOON, ONE, TWO), MeterReport(NOON, leases=2))
+    ledger.hear({ONE: Heard(stands(ONE, NOON), "t"), TWO: Heard(stands(TWO, NOON), "t")}, NOON)
+    database = Database(ledger_url)
+    with database.write() as connection:
+        for column in ("observation", "standing"):
+            connection.execute(text(f"UPDATE meter_readings SET {column} = '[1,' WHERE lease_id = '{ONE}'"))
+        connection.execute(text(f"UPDATE meter_heard SET standing = '[]' WHERE lease_id = '{ONE}'"))
+        connection.execute(text("UPDATE meter_ticks SET report = '{}'"))
+    database.close()
+    assert [one.lease_id for one in ledger.standings()] == [TWO]
+    assert ledger.standing(ONE) is None
+    assert list(ledger.heard()) == [TWO]
+    assert [one.lease_id for one in ledger.observations(NOON, NOON + MINUTE)] == [TWO]
+    assert ledger.last_report() == MeterReport(NOON)
 
 
 def test_observations_are_of_a_half_open_span_of_one_lease_or_of_all_in_order_of_time(ledger: SqlLedger) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from prometheus_client import REGISTRY
@@ -14,7 +14,7 @@ from lessor.contracts import Alarm
 from lessor.domain.idle import IdleTerms, Verdict
 from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.lease import Event, Lease, State
-from lessor.domain.usage import HostUse
+from lessor.domain.usage import HostUse, Reading, Subject
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import LedgerUnavailableError
 from tests.metering import BUSY, IDLE, MINUTE, START, FakeTelemetry, Meter, machine_of, running, silent
@@ -221,6 +221,20 @@ async def test_a_silent_source_makes_only_its_own_leases_unknown(ledger: SqlLedg
     assert meter.standing(theirs).verdict is Verdict.UNKNOWN
     await meter.tick()
     assert (meter.standing(theirs).verdict, meter.verdicts[3:]) == (Verdict.IDLE, [(theirs.id, "idle")])
+
+
+async def test_an_answer_that_makes_no_sense_spoils_no_other_source(ledger: SqlLedger) -> None:
+    class Nonsense(FakeTelemetry):
+        def read(self, at: datetime, length: timedelta, only: Sequence[Subject] = ()) -> Reading:
+            return Reading(self.name, at, (None,))  # type: ignore[arg-type]
+
+    meter = Meter(ledger, others=(Nonsense("cloudwatch"),))
+    mine, theirs = running(1), running(2)
+    meter.record(mine, theirs)
+    meter.source.all([mine], BUSY)
+    assert (await meter.tick()).stored
+    assert meter.standing(mine).verdict is Verdict.BUSY
+    assert meter.standing(theirs).problem == "cloudwatch gave no answer"
 
 
 @pytest.mark.parametrize("error", [silent(), ValueError("secret-token"), KeyError("x")])
