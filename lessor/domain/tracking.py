@@ -49,10 +49,15 @@ def follow(
 
 
 def missing(tracks: Iterable[Track], subject: Subject) -> int:
-    """How many allocated GPUs have no series at all; all slices of one card are one of a machine's GPUs."""
-    if subject.machines:
-        return max(subject.gpus - len({(one.machine, _card(one.device)) for one in tracks}), 0)
-    return max(subject.gpus - len(list(tracks)), 0)
+    """How many allocated GPUs have no series at all; all slices of one card are one of a machine's GPUs.
+
+    Two sources may call a machine by two names: what one shows twice makes up for nothing that neither shows.
+    """
+    if not subject.machines:
+        return max(subject.gpus - len(list(tracks)), 0)
+    cards = {(one.machine, _card(one.device)) for one in tracks}
+    by_id = sum(machine in subject.machines for machine, _ in cards)
+    return max(subject.gpus - max(by_id, len(cards) - by_id), 0)
 
 
 def faulty(track: Track, at: datetime) -> bool:

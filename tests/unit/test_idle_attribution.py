@@ -8,11 +8,12 @@ from datetime import timedelta
 import pytest
 
 from lessor.domain.attribution import attribute, crowded, subject, unlabelled
+from lessor.domain.idle import Verdict
 from lessor.domain.lease import Span
 from lessor.domain.resource import Condition, Kind, Resource
 from lessor.domain.usage import GpuUse, HostUse, Origin, Reading, Seen, Subject
 from tests.builders import HOURLY, LEASE_ID, READY, a_lease, a_volume, an_instance
-from tests.unit.judged import START, at
+from tests.unit.judged import START, Judged, at, gpu
 
 NOW = at(1)
 ONE = Subject("gpu-00000001", 2, ("i-0aaa",))
@@ -135,3 +136,16 @@ def test_a_lease_that_was_stopped_is_metered_from_its_new_start_and_a_new_price_
 def test_what_is_seen_of_nobody_spoils_nothing() -> None:
     (found,) = attribute((ONE,), [reading(saw(Origin(machine="i-0ddd")), saw(Origin(machine="i-0aaa")))], START)
     assert len(found.gpus) == 1
+
+
+def test_a_machine_that_two_sources_name_differently_makes_up_for_no_other() -> None:
+    """Of two machines one is read by its id and by its host name, and the other not at all."""
+    both = Subject("gpu-7k3qxa2m", 2, ("i-0aaa", "i-0bbb"), ready_at=START)
+    judged = Judged(subject=both)
+    named = GpuUse("0", "ip-10-0-0-5", engine=0.0)
+    judged.ticks(90, gpu(), named)
+    assert judged.standing
+    assert judged.standing.verdict is Verdict.UNKNOWN
+    other = replace(named, machine="ip-10-0-0-6")
+    judged = Judged(subject=both)
+    assert judged.ticks(90, named, other).verdict is Verdict.IDLE
