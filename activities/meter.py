@@ -29,7 +29,7 @@ from lessor.domain.idle import Standing, Verdict
 from lessor.domain.idle_review import NEVER_IDLE, kept_up
 from lessor.domain.judging import QUIET, certain
 from lessor.domain.ladder import Brake
-from lessor.domain.lease import State
+from lessor.domain.lease import State, minute
 from lessor.ports import Directory, LeaseRuns, Ledger, Telemetry
 
 KEEP = timedelta(days=14)
@@ -174,7 +174,8 @@ class MeterActivities:
         brake, put = await asyncio.to_thread(self._braked, report)
         doubt = brake.on and brake.doubt
         told, trouble = await self._teller.tell(standings, fleet, report.at, every, quiet=doubt)
-        called = (PageInput(Alarm.BRAKE, "idle stops", report.brake),) if put else ()
+        # Each time is told, also the second on a day, and once however often the tick is tried.
+        called = (PageInput(Alarm.BRAKE, f"idle stops since {minute(report.at)}", report.brake),) if put else ()
         return replace(
             report,
             told=told[:NAMED],

@@ -57,3 +57,13 @@ async def test_without_the_channel_each_administrator_is_told(world: World) -> N
     delivery = await world.engine.notifier.page(BRAKE, world.clock())
     assert (delivery.delivered, delivery.via) == (True, "slack:dm")
     await world.slack.person("admin").wait_for_message("the brake holds for aws/research")
+
+
+async def test_a_brake_on_idle_stops_says_how_it_comes_off_and_is_told_each_time(world: World) -> None:
+    for at in ("09:00", "15:00"):
+        page = PageInput(Alarm.BRAKE, f"idle stops since 2026-11-27 {at} UTC", "6 of 10 leases would be stopped")
+        await world.engine.notifier.page(page, world.clock())
+    told = await shown(world)
+    assert len(told) == 2
+    assert told[0].splitlines()[0] == "*Needs a look:* the brake holds for idle stops since 2026-11-27 09:00 UTC"
+    assert "It stays on until one of you takes it off: `/gpu admin brake off REASON`." in told[0]

@@ -150,7 +150,8 @@ async def test_more_than_the_share_puts_the_brake_on_pages_once_and_still_warns(
     assert brake.reason.startswith(PAGED)
     assert len(meter.verdicts) == 6
     assert (await meter.clearance(leases[0])).why.startswith("the brake is on since 2026-11-27 10:59 UTC, by lessor: ")
-    assert [page.alarm for page in (await meter.tick(meter.now)).pages] == [Alarm.BRAKE]
+    (page,) = (await meter.tick(meter.now)).pages
+    assert (page.alarm, page.subject) == (Alarm.BRAKE, "idle stops since 2026-11-27 10:59 UTC")
     later = await meter.ticks(3)
     assert later.pages == ()
     assert later.brake.startswith("the brake is on since 2026-11-27 10:59 UTC, by lessor: ")
