@@ -31,6 +31,7 @@ class Rhythm:
         self.restaff = False
         self.observed: list[Observed] = []
         self.acts = 0
+        self.watching = False
         self._book = book
         self._chores: set[asyncio.Task[None]] = set()
         self._end_on_resources = book.lease.runs_until
@@ -43,14 +44,15 @@ class Rhythm:
     async def _sleep(self) -> Deadline | None:
         """Sleep until the next deadline; returns it when it is due, `None` when something else happened first."""
         self._keep_owner_on_resources()
-        deadline = deadlines.next_deadline(self.lease, workflow.now())
+        watching = self.watching
+        deadline = deadlines.next_deadline(self.lease, workflow.now(), idle=not watching)
         wait = deadline.at - workflow.now() if deadline else None
         if wait is not None and wait <= timedelta():
             return self._or_offer_ended(deadline)
         changes = self._book.changes
         try:
             await workflow.wait_condition(
-                lambda: self._book.changes != changes or self._disturbed(),
+                lambda: self._book.changes != changes or self.watching != watching or self._disturbed(),
                 timeout=wait,
                 timeout_summary=deadline.summary[:200] if deadline else None,
             )

@@ -53,7 +53,7 @@ class Using(Watching):
         elif due.due is Due.CAP:
             await spending.mind_cap(self._book, self._courier)
         elif due.due in IDLE:
-            await self._watch(due)
+            self._watch(due)
 
     async def _warn(self, due: Deadline) -> None:
         told = self.lease

@@ -24,8 +24,19 @@ class Watching(Approving):
         super().__init__(book, act)
         self._courier = courier
 
-    async def _watch(self, due: Deadline) -> None:
-        """What is due on the ladder, or another look where a verdict was not believed."""
+    def _watch(self, due: Deadline) -> None:
+        """What is due on the ladder, beside everything else: a slow source or a slow Slack puts no end date off."""
+        self.watching = True
+        self._beside(self._take_step(due))
+
+    async def _take_step(self, due: Deadline) -> None:
+        try:
+            await self._step(due)
+            await self._book.flush()
+        finally:
+            self.watching = False
+
+    async def _step(self, due: Deadline) -> None:
         if due.due is Due.IDLE_LOOK:
             await self._look_for_work()
         elif due.due is Due.IDLE_STOP:

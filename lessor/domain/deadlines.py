@@ -82,10 +82,13 @@ class Deadline:
         return f"{what[self.due]} at {self.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def next_deadline(lease: Lease, now: datetime) -> Deadline | None:
-    """The next thing that time alone brings; `None` while only people or activities move the lease."""
+def next_deadline(lease: Lease, now: datetime, *, idle: bool = True) -> Deadline | None:
+    """The next thing that time alone brings; `None` while only people or activities move the lease.
+
+    Without what its being `idle` brings, while that is being dealt with.
+    """
     waits = _WAITS.get(lease.state)
-    found = (waits(lease, now) if waits else None, _offer(lease))
+    found = (waits(lease, now) if waits else None, _offer(lease), _idle(lease, now) if idle else None)
     return min((one for one in found if one), key=lambda one: one.at, default=None)
 
 
@@ -126,10 +129,10 @@ def ends_no_earlier_than(lease: Lease) -> datetime | None:
 
 
 def _in_use(lease: Lease, now: datetime) -> Deadline | None:
-    """The first of what its end, a wish for a later one, its being idle, its cap and its working hours bring."""
+    """The first of what its end, a wish for a later one, its cap and its working hours bring."""
     end = _end(lease, now)
     rest = _rest(lease, now, ends_no_earlier_than(lease) or lease.runs_until)
-    found = [_wish(lease), end, _idle(lease, now), _cap(lease, now), *rest]
+    found = [_wish(lease), end, _cap(lease, now), *rest]
     return min((one for one in found if one), key=lambda one: one.at, default=None)
 
 

@@ -101,6 +101,22 @@ async def test_what_the_meter_says_at_any_other_time_does_no_harm(world: World, 
     assert not {"idle-seen", "idle-cleared", "idle-unknown", "over-budget"} & set(world.events(handle))
 
 
+async def test_a_look_that_takes_long_puts_no_warning_of_the_end_off(world: World, meter: Script) -> None:
+    """It is tried for five minutes, and after two of them the lease warns of its end."""
+    handle = await world.active()
+    ends_at = (await world.lease(handle)).ends_at
+    assert ends_at
+    meter.fail["look_again"] = [RuntimeError("prometheus does not answer") for _ in range(100)]
+    await at(world, ends_at - 32 * MINUTE)
+    await world.tell_idle(handle)
+    await world.eventually(lambda: "look_again" in meter.calls, "a look that takes long")
+    await at(world, ends_at - 26 * MINUTE)
+    lease = await world.when(handle, lambda found: found.disputed is not None, "a look that was given up")
+    (warning,) = lease.warned
+    assert (warning.before, warning.at - (ends_at - 30 * MINUTE) < MINUTE / 2) == (30 * MINUTE, True)
+    assert "idle-warned" not in world.events(handle)
+
+
 async def test_what_has_no_stop_is_told_once_a_day(world: World, meter: Script) -> None:
     meter.terms = IdleTerms(stops=False)
     handle, since = await idle(world)
