@@ -15,6 +15,9 @@ from lessor.rendering import Renderer
 RETRIED_FOR = timedelta(days=1)
 """How far back a message is looked for of which nobody knows whether it was posted."""
 
+EACH_TIME = frozenset({Alarm.SOURCE_SILENT, Alarm.FAULTY_GPU})
+"""Alarms that are raised once, when something begins: with other words it is another time, on the same day as well."""
+
 
 @dataclass(frozen=True)
 class Occasion:
@@ -53,4 +56,5 @@ def _once(wanted: PageInput, now: datetime) -> Occasion:
 
 
 def _subject(wanted: PageInput) -> str:
-    return hashlib.sha256(wanted.subject.encode()).hexdigest()[:16]
+    what = f"{wanted.subject} {wanted.problem}" if wanted.alarm in EACH_TIME else wanted.subject
+    return hashlib.sha256(what.encode()).hexdigest()[:16]

@@ -67,3 +67,10 @@ async def test_a_brake_on_idle_stops_says_how_it_comes_off_and_is_told_each_time
     assert len(told) == 2
     assert told[0].splitlines()[0] == "*Needs a look:* the brake holds for idle stops since 2026-11-27 09:00 UTC"
     assert "It stays on until one of you takes it off: `/gpu admin brake off REASON`." in told[0]
+
+
+async def test_a_source_that_falls_silent_again_is_told_again(world: World) -> None:
+    for at in ("09:00", "09:00", "15:00"):
+        page = PageInput(Alarm.SOURCE_SILENT, "fleet", f"HTTP 503; its last answer was at 2026-11-27 {at} UTC")
+        await world.engine.notifier.page(page, world.clock())
+    assert ["15:00" in text for text in await shown(world)] == [False, True]
