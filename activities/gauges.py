@@ -16,6 +16,7 @@ UNLABELLED = Gauge(
     "lessor_meter_unlabelled_share", "The share of a node's GPUs in use that nobody is named for", ["source", "node"]
 )
 LEASES = Gauge("lessor_meter_leases", "Leases by what they are judged to be doing", ["verdict"])
+BRAKE = Gauge("lessor_meter_brake", "1 while nothing is stopped for being idle")
 TOLD = Counter("lessor_meter_told", "Leases that were told of a changed verdict")
 SECONDS = Histogram(
     "lessor_meter_tick_seconds", "How long a tick took", buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -39,4 +40,5 @@ def show(report: MeterReport) -> None:
     LEASES.clear()
     for verdict, count in report.verdicts.items():
         LEASES.labels(verdict).set(count)
+    BRAKE.set(bool(report.brake))
     TOLD.inc(len(report.told))

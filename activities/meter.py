@@ -107,10 +107,15 @@ class MeterActivities:
     async def clear_to_stop(self, ref: LeaseRef) -> Clearance:
         """Whether it may be stopped as idle now: it still is, the brake is off, and it is one of the few in this hour.
 
-        A lease that was cleared once in an hour takes no second slot.
+        A lease that was cleared once in an hour takes no second slot. While the brake is on only the latest tick is looked
+        at: many may ask, again and again, and none may stop.
         """
         async with beating():
             one = await asyncio.to_thread(self._one, ref)
+            brake, standing = await asyncio.to_thread(self._held_back, ref.lease_id)
+            if brake.on and standing is not None:
+                every = self._settings().every
+                return Clearance(False, braking.spelled(brake), await self._teller.words(standing, one, every))
             found = await self._look(one)
             why = _against(found)
             if not why:
@@ -225,6 +230,12 @@ class MeterActivities:
             problem = standing.problem or "it does not run"
             standing = replace(standing, verdict=Verdict.UNKNOWN, since=at, problem=problem)
         return await self._teller.words(standing, one, every)
+
+    def _held_back(self, lease_id: str) -> tuple[Brake, Standing | None]:
+        """The brake, and where the lease stood after a tick that is not older than two."""
+        standing = self._ledger.standing(lease_id)
+        recent = standing is not None and self._clock() - standing.at <= MADE_UP * self._settings().every
+        return self._ledger.brake(), standing if recent else None
 
     def _claim(self, lease_id: str) -> str:
         at = self._clock()

@@ -20,7 +20,7 @@ from lessor.domain.idle import Standing, Verdict
 from lessor.domain.telling import Heard
 from lessor.domain.usage import HourUse, Observation
 from lessor.ledger.book import Book
-from lessor.ledger.meter_models import HEARD, HOURS, READINGS, TICKS
+from lessor.ledger.meter_models import HEARD, HOURS, READINGS, STOP_CLAIMS, TICKS
 from lessor.ledger.packing import Packed
 from lessor.ledger.reading_rows import OBSERVATION, STANDING, Reading, reading_row
 
@@ -139,11 +139,12 @@ class SqlMeterBook(Book):
         return tuple(HourUse(*row) for row in rows)
 
     def forget_before(self, at: datetime) -> int:
-        """Drop ticks before `at` that are added up, with their rows."""
+        """Drop ticks before `at` that are added up, with their rows; and who was allowed to stop before."""
         with self._db.write() as connection:
             old = select(TICKS.c.at).where(TICKS.c.at < at, TICKS.c.summed.is_(True))
             dropped = connection.execute(delete(READINGS).where(READINGS.c.at.in_(old))).rowcount
             connection.execute(delete(TICKS).where(TICKS.c.at < at, TICKS.c.summed.is_(True)))
+            connection.execute(delete(STOP_CLAIMS).where(STOP_CLAIMS.c.at < at))
         return dropped
 
     def heard(self) -> dict[str, Heard]:

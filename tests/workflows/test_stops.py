@@ -122,8 +122,10 @@ async def test_a_lease_that_does_not_run_any_more_is_unknown(meter: Meter) -> No
 async def test_nobody_stops_while_the_brake_is_on(meter: Meter, ledger: SqlLedger) -> None:
     lease = (await fleet(meter, 10, 1))[0]
     ledger.set_brake(Brake(True, "U0ADMIN", meter.now, "we move the racks"))
+    asked = len(meter.source.asked)
     clearance = await meter.clearance(lease)
     assert clearance.why == "the brake is on since 2026-11-27 10:59 UTC, by U0ADMIN: we move the racks"
+    assert len(meter.source.asked) == asked
     assert clearance.metered is not None
     assert clearance.metered.evidence.verdict is Verdict.IDLE
 
