@@ -107,8 +107,8 @@ class MeterActivities:
     async def clear_to_stop(self, ref: LeaseRef) -> Clearance:
         """Whether it may be stopped as idle now: it still is, the brake is off, and it is one of the few in this hour.
 
-        A lease that was cleared once in an hour takes no second slot. While the brake is on only the latest tick is looked
-        at: many may ask, again and again, and none may stop.
+        A lease that was cleared once in an hour takes no second slot. While the brake is on, only the latest tick is
+        looked at: many may ask, again and again, and none may stop.
         """
         async with beating():
             one = await asyncio.to_thread(self._one, ref)
