@@ -39,6 +39,9 @@ RETRY = timedelta(minutes=5)
 RETRY_LATER = timedelta(minutes=30)
 """The pauses after that, while nothing else is in the way: each try asks the telemetry again."""
 
+LOOK_SELDOM = timedelta(days=1)
+"""The longest time between two looks of a lease of which the meter says nothing any more."""
+
 ON_RECORD_EVERY = timedelta(hours=1)
 """How often what is seen goes on record while a warning is tried again and again."""
 
@@ -68,8 +71,8 @@ def found(
 ) -> Change:
     """The lease itself had another look. As `metered`, but the meter does not know of it, and tells only changes.
 
-    So whatever is not idle is looked at once more after a whole window, whether or not the meter tells anything. That
-    it is still idle goes on record only if that is wanted: before a warning, which is made from what is on record.
+    So whatever is not idle is looked at once more after a whole window, then ever more seldom, until the meter tells
+    something. That it is still idle goes on record only if that is wanted: before a warning, which is made from that.
     """
     if lease.state is not State.ACTIVE:
         return Change(lease, ())
@@ -78,7 +81,7 @@ def found(
             return Change(lease, ())
         return _idle(lease, Ladder(evidence, terms, hours=hours), now, on_record=on_record)
     why = evidence.problem or f"another look found it {evidence.verdict.value}"
-    doubt = Dispute(now + max(terms.window, RETRY), LESSOR, now, why)
+    doubt = Dispute(now + _until_next_look(lease, terms), LESSOR, now, why)
     return _busy_or_unknown(lease, evidence, now, doubt)
 
 
@@ -176,6 +179,13 @@ def _over(lease: Lease, evidence: Evidence, now: datetime) -> Change:
     unknown = evidence.verdict is Verdict.UNKNOWN
     event = Event("idle-unknown" if unknown else "idle-cleared", now, LESSOR, {"told": str(told), **figures(evidence)})
     return changed(lease, event, idle=None)
+
+
+def _until_next_look(lease: Lease, terms: IdleTerms) -> timedelta:
+    before = lease.disputed
+    if before is None or before.by != LESSOR:
+        return max(terms.window, RETRY)
+    return min(2 * (before.until - before.at), LOOK_SELDOM)
 
 
 def _said_wrong(lease: Lease, now: datetime) -> bool:

@@ -157,6 +157,17 @@ def test_another_look_that_finds_no_idleness_is_followed_by_one_more() -> None:
         assert (types(again), again.lease.disputed) == (["idle-seen"], None)
 
 
+def test_a_lease_of_which_the_meter_says_nothing_any_more_asks_ever_more_seldom() -> None:
+    lease, now, lengths = told_idle(), after(2 * HOUR), []
+    for _ in range(7):
+        unknown = seen_again(lease, now, Verdict.UNKNOWN, problem="no source is configured")
+        lease = idling.found(lease, unknown, TERMS, now).lease
+        assert lease.disputed
+        lengths.append((lease.disputed.until - now) / HOUR)
+        now = lease.disputed.until
+    assert lengths == [1, 2, 4, 8, 16, 24, 24]
+
+
 def test_a_look_that_could_not_be_had_says_why() -> None:
     unknown = seen_again(told_idle(), after(2 * HOUR), Verdict.UNKNOWN, problem="prometheus did not answer")
     lease = idling.found(told_idle(), unknown, TERMS, after(2 * HOUR)).lease
