@@ -111,7 +111,7 @@ def pages(
             yield PageInput(Alarm.UNLABELLED, node or reading.source, f"{problem}; nothing is stopped as idle there")
     for one in now:
         yield from _odd(before.standings.get(one.lease_id), one, fleet[one.lease_id])
-    yield from _unseen(now, readings.silent, before)
+    yield from _unseen(now, readings, before)
 
 
 def _odd(before: Standing | None, now: Standing, one: Watched) -> Iterator[PageInput]:
@@ -128,13 +128,14 @@ def _odd(before: Standing | None, now: Standing, one: Watched) -> Iterator[PageI
         yield PageInput(Alarm.REVIEW, now.lease_id, f"{what}. Nothing is stopped for that")
 
 
-def _unseen(now: Sequence[Standing], silent: Sequence[str], before: Before) -> Iterator[PageInput]:
+def _unseen(now: Sequence[Standing], readings: Readings, before: Before) -> Iterator[PageInput]:
     """Leases of which nothing whole was seen for long although the sources that know of them answer (case E17)."""
     were_silent = [source.name for source in before.report.sources if not source.ok] if before.report else []
-    lost = [one for one in now if _lost(one, silent) and not _lost(before.standings.get(one.lease_id), were_silent)]
+    lost = [one for one in now if _lost(one, readings.silent) and not _lost(before.standings.get(one.lease_id), were_silent)]
     if lost:
         names = ", ".join(one.lease_id for one in lost[:NAMED])
         what = f"{len(lost)} leases were not seen whole in {SILENT} ticks in a row, such as: {lost[0].problem}"
+        what += f"; asked were {', '.join(report.name for report in readings.reports)}"
         yield PageInput(Alarm.METER_SILENT, names, f"{what}; they are not stopped as idle, and end when they should")
 
 

@@ -282,6 +282,7 @@ async def test_a_lease_that_is_not_seen_whole_is_told_to_people_after_three_tick
     meter.source.hosts[machine_of(lease)] = HostUse(cpu=1.0)
     reports = [await meter.tick() for _ in range(4)]
     assert [[page.subject for page in report.pages] for report in reports] == [[], [], [lease.id], []]
+    assert "; asked were prometheus; they are not stopped as idle" in reports[2].pages[0].problem
 
 
 async def test_a_silent_source_hides_no_lease_that_another_source_has_lost(ledger: SqlLedger) -> None:
