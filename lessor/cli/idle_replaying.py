@@ -51,10 +51,10 @@ def replay_idle(session: Session, file: Path, days: int) -> int:
     until = session.now()
     since = until - timedelta(days=days)
     with refusals(session.as_json):
-        config = load(file)
+        plan = load(file).idle_plan
         with opened_ledger(session) as ledger, progress("Reading what was seen") as report:
             seen = _reported(ledger.observations(since, until), since, until, report)
-            outcomes = replay(ledger.lease, seen, config.idle_plan, config.telemetry.every)
+            outcomes = replay(ledger.lease, seen, plan)
             found = [_told(ledger, one, since) for one in outcomes if one.warned or one.rests]
     if session.as_json:
         print_json(_facts(found, outcomes, since, until))

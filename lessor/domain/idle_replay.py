@@ -20,6 +20,9 @@ from lessor.domain.lease import Lease, State
 from lessor.domain.money import Money
 from lessor.domain.usage import Observation, Subject
 
+FIRST = timedelta(minutes=5)
+"""How long the first tick is taken to be, before there is a second one."""
+
 
 @dataclass(frozen=True)
 class Rest:
@@ -53,21 +56,45 @@ class Outcome:
 
 
 def replay(
-    lease_of: Callable[[str], Lease | None], observations: Iterable[Observation], plan: IdlePlan, every: timedelta
+    lease_of: Callable[[str], Lease | None], observations: Iterable[Observation], plan: IdlePlan
 ) -> tuple[Outcome, ...]:
     """What would have become of each lease of which something was seen, by its id; observations are in order of time.
 
     `lease_of` gives the lease as it is on record; what was seen of one that is not is left out.
     """
     runs: dict[str, _Run | None] = {}
+    pace = _Pace()
     for seen in observations:
+        every = pace.at(seen.at)
         if seen.lease_id not in runs:
             lease = lease_of(seen.lease_id)
-            runs[seen.lease_id] = _begun(lease, plan, every) if lease else None
+            runs[seen.lease_id] = _begun(lease, plan) if lease else None
         run = runs[seen.lease_id]
         if run:
-            run.tick(seen)
+            run.tick(seen, every)
     return tuple(run.outcome() for _, run in sorted(runs.items()) if run)
+
+
+class _Pace:
+    """How long ticks were when they were recorded, whatever the configuration says by now.
+
+    A gap is taken for ticks that are missing; only if it comes again and again ticks have become so long.
+    """
+
+    def __init__(self) -> None:
+        self._every = FIRST
+        self._last: datetime | None = None
+        self._gaps: list[timedelta] = []
+
+    def at(self, tick: datetime) -> timedelta:
+        """The length of this tick; ticks come in order, each as often as leases were seen in it."""
+        if self._last is not None and tick > self._last:
+            gap = tick - self._last
+            self._gaps = [*self._gaps[-2:], gap]
+            if gap < self._every or self._gaps == [gap] * 3 or len(self._gaps) == 1:
+                self._every = gap
+        self._last = tick
+        return self._every
 
 
 @dataclass
@@ -76,7 +103,6 @@ class _Run:
 
     lease: Lease
     terms: IdleTerms
-    every: timedelta
     now: Lease
     standing: Standing | None = None
     ticks: int = 0
@@ -84,14 +110,14 @@ class _Run:
     stopped_at: datetime | None = None
     rests: list[Rest] = field(default_factory=list)
 
-    def tick(self, seen: Observation) -> None:
+    def tick(self, seen: Observation, every: timedelta) -> None:
         before = self.standing
-        self.standing = advance(before, seen, self.terms, _subject(self.lease, seen.at), self.every)
+        self.standing = advance(before, seen, self.terms, _subject(self.lease, seen.at), every)
         self.ticks += 1
         if self.stopped_at is not None:
             self._rest(self.stopped_at, self.standing)
         elif changed(before, self.standing):
-            told = evidence(self.standing, self.terms, self.every)
+            told = evidence(self.standing, self.terms, every)
             self.now = idling.metered(self.now, told, self.terms, seen.at).lease
         if self.stopped_at is None:
             self._climb(self.standing)
@@ -121,9 +147,9 @@ class _Run:
             self.warned += 1
 
 
-def _begun(lease: Lease, plan: IdlePlan, every: timedelta) -> _Run:
+def _begun(lease: Lease, plan: IdlePlan) -> _Run:
     """An administrator's word is no threshold: it holds here as it held then."""
-    return _Run(lease, plan.terms(replace(lease, spared=None)), every, _as_it_ran(lease))
+    return _Run(lease, plan.terms(replace(lease, spared=None)), _as_it_ran(lease))
 
 
 def _as_it_ran(lease: Lease) -> Lease:

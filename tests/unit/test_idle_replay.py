@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.idle_replay import Outcome, Rest, replay
 from lessor.domain.ladder import Consent, Spared
@@ -39,7 +41,7 @@ def day(lease: Lease, *stretches: tuple[int, float], since: int = 0) -> Iterator
 
 
 def replayed(lease: Lease, *stretches: tuple[int, float], plan: IdlePlan = STRICT) -> Outcome:
-    (found,) = replay({lease.id: lease}.get, day(lease, *stretches), plan, MINUTE)
+    (found,) = replay({lease.id: lease}.get, day(lease, *stretches), plan)
     return found
 
 
@@ -99,7 +101,7 @@ def test_only_what_it_ran_is_saved_and_its_warm_up_counts_from_its_start_then() 
     lease = one_gpu(spans=spans)
     plan = replace(STRICT, organisation={**STRICT.organisation, "warm_up": HOUR})
     seen = [*day(lease, (66, 0.0)), *day(lease, (120, 0.0), since=100)]
-    (found,) = replay({lease.id: lease}.get, seen, plan, MINUTE)
+    (found,) = replay({lease.id: lease}.get, seen, plan)
     assert [(one.since - READY) // MINUTE for one in found.rests] == [190], "the warm-up ends at 160"
     assert found.money == usd("49.16")
 
@@ -108,5 +110,24 @@ def test_leases_that_are_not_known_are_left_out_and_others_are_in_order() -> Non
     lease, other = one_gpu(), replace(one_gpu(), id="gpu-00000001")
     seen = [one for pair in zip(day(lease, (5, 0.0)), day(other, (5, 0.0)), strict=True) for one in pair]
     known = {lease.id: lease, other.id: other}
-    found = replay(known.get, [*seen, replace(seen[0], lease_id="gpu-99999999")], STRICT, MINUTE)
+    found = replay(known.get, [*seen, replace(seen[0], lease_id="gpu-99999999")], STRICT)
     assert [one.lease.id for one in found] == ["gpu-00000001", "gpu-7k3qxa2m"]
+
+
+@pytest.mark.parametrize(("every", "stopped"), [(1, 70), (5, 70), (10, 80)])
+def test_ticks_are_as_long_as_they_were_when_they_were_recorded(every: int, stopped: int) -> None:
+    """With ticks of 10 minutes the last warning comes at 60, a quarter of an hour before the stop at the least."""
+    lease = one_gpu()
+    seen = [one for index, one in enumerate(day(lease, (10, 0.9), (300, 0.0))) if (index + 1) % every == 0]
+    (found,) = replay({lease.id: lease}.get, seen, STRICT)
+    assert [(one.since - READY) // MINUTE for one in found.rests] == [stopped]
+
+
+def test_a_gap_is_no_long_tick_and_long_ticks_are_no_gaps() -> None:
+    lease = one_gpu()
+    gap = [*day(lease, (10, 0.9), (40, 0.0)), *day(lease, (20, 0.0), since=90)]
+    assert replay({lease.id: lease}.get, gap, STRICT)[0].rests == ()
+    seen = [*day(lease, (10, 0.9)), *(one for one in day(lease, (300, 0.0), since=10) if one.at.minute % 5 == 0)]
+    (found,) = replay({lease.id: lease}.get, seen, STRICT)
+    assert found.warned == 2
+    assert len(found.rests) == 1
