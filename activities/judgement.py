@@ -131,7 +131,9 @@ def _odd(before: Standing | None, now: Standing, one: Watched) -> Iterator[PageI
 def _unseen(now: Sequence[Standing], readings: Readings, before: Before) -> Iterator[PageInput]:
     """Leases of which nothing whole was seen for long although the sources that know of them answer (case E17)."""
     were_silent = [source.name for source in before.report.sources if not source.ok] if before.report else []
-    lost = [one for one in now if _lost(one, readings.silent) and not _lost(before.standings.get(one.lease_id), were_silent)]
+    lost = [
+        one for one in now if _lost(one, readings.silent) and not _lost(before.standings.get(one.lease_id), were_silent)
+    ]
     if lost:
         names = ", ".join(one.lease_id for one in lost[:NAMED])
         what = f"{len(lost)} leases were not seen whole in {SILENT} ticks in a row, such as: {lost[0].problem}"

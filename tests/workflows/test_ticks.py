@@ -14,7 +14,7 @@ from lessor.contracts import Alarm
 from lessor.domain.idle import IdleTerms, Verdict
 from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.lease import Event, Lease, State
-from lessor.domain.usage import HostUse, Reading, Subject
+from lessor.domain.usage import Reading, Subject
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import LedgerUnavailableError
 from tests.metering import BUSY, IDLE, MINUTE, START, FakeTelemetry, Meter, machine_of, running, silent
@@ -273,38 +273,6 @@ async def test_a_node_without_labels_is_paged(meter: Meter) -> None:
     assert REGISTRY.get_sample_value("lessor_meter_unlabelled_share", shown) == 1.0
     assert [(page.alarm, page.subject) for page in pages] == [(Alarm.UNLABELLED, "node-7")]
     assert pages[0].problem.endswith("nothing is stopped as idle there")
-
-
-async def test_a_lease_that_is_not_seen_whole_is_told_to_people_after_three_ticks(meter: Meter) -> None:
-    lease = fleet(meter, 2)[0]
-    await meter.ticks(WINDOW)
-    meter.source.gpus.pop(machine_of(lease))
-    meter.source.hosts[machine_of(lease)] = HostUse(cpu=1.0)
-    reports = [await meter.tick() for _ in range(4)]
-    assert [[page.subject for page in report.pages] for report in reports] == [[], [], [lease.id], []]
-    assert "; asked were prometheus; they are not stopped as idle" in reports[2].pages[0].problem
-
-
-async def test_a_silent_source_hides_no_lease_that_another_source_has_lost(ledger: SqlLedger) -> None:
-    other = FakeTelemetry("cloudwatch")
-    meter = Meter(ledger, others=(other,))
-    lost, theirs, both = running(1), running(2), running(3)
-    meter.record(lost, theirs, both)
-    meter.source.all([lost, both], IDLE)
-    other.all([theirs, both], IDLE)
-    await meter.ticks(20)
-    other.fail = silent("cloudwatch")
-    meter.source.gpus.pop(machine_of(lost))
-    meter.source.gpus.pop(machine_of(both))
-    meter.source.hosts.pop(machine_of(both))
-    paged = [[(page.alarm, page.subject) for page in (await meter.tick()).pages] for _ in range(4)]
-    silence, unseen = (Alarm.SOURCE_SILENT, "cloudwatch"), (Alarm.METER_SILENT, lost.id)
-    assert paged == [[], [], [silence, unseen], []]
-    other.fail = None
-    other.gpus.pop(machine_of(both))
-    other.hosts.pop(machine_of(both))
-    again = [[(page.alarm, page.subject) for page in (await meter.tick()).pages] for _ in range(2)]
-    assert again == [[(Alarm.METER_SILENT, both.id)], []]
 
 
 def ended(lease: Lease) -> tuple[Lease, list[Event]]:
