@@ -12,7 +12,7 @@ from typing import Any
 from lessor.domain import idling
 from lessor.domain.idle import Evidence, IdleTerms, Verdict
 from lessor.domain.ladder import Rung
-from lessor.domain.lease import Lease, State
+from lessor.domain.lease import Change, Lease, State
 from lessor.domain.worktime import Hours
 from tests.builders import READY, a_lease, a_request
 
@@ -56,3 +56,8 @@ def seen_again(lease: Lease, at: datetime, verdict: Verdict = Verdict.IDLE, **ch
     """What another look finds at `at`: the same goes on, or something else since a moment ago."""
     since = lease.idle.evidence.since if lease.idle and verdict in (Verdict.IDLE, Verdict.HELD) else at - MINUTE
     return replace(an_evidence(verdict, since), at=at, **changes)
+
+
+def types(change: Change) -> list[str]:
+    """What a change puts on record."""
+    return [event.type for event in change.events]

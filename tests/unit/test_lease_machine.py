@@ -90,10 +90,8 @@ class LeaseMachine(Idling):
         asked = transitions.submit("gpu-7k3qxa2m", request, self.now, terms).lease
         self.lease = suspension.given(asked, schedule, awake)
         self.world = World()
-        self.tried = False
-        self.clean = 0
-        self.told: list[datetime] = []
-        self.announced: datetime | None = None
+        self.tried, self.clean = False, 0
+        self.told, self.announced = [], None
         self.heard, self.seen, self.quiet_until = [], Verdict.UNKNOWN, None
         self.head_start(start)
 
