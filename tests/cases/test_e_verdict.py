@@ -360,6 +360,29 @@ def test_E22_each_level_acts_and_says_that_it_does(changes: dict[str, object], f
     assert (terms.window, terms.origins["window"]) == (HOUR, "built in")
 
 
+SHORT = "{window: 30min, warn: 30min, warm_up: 0s}"
+
+
+@pytest.mark.parametrize(
+    "level",
+    [
+        SHORT.strip("{}").replace(", ", "\n  "),
+        f"workloads: {{training: {SHORT}}}",
+        f"teams: {{vision: {SHORT}}}",
+        f"projects: {{ranking: {SHORT}}}",
+        f"rules: [{{name: mine, when: 'request.project == \"ranking\"', then: {SHORT}}}]",
+    ],
+)
+def test_E22_what_any_level_says_is_what_is_judged_by(level: str) -> None:
+    organisation = POLICY.partition("idle:")[0]
+    mine, other = lease(project="ranking"), a_lease(id="gpu-00000001", request=a_request(workload=Workload.NOTEBOOK))
+    plan = loads(f"{organisation}idle:\n  {level}\n").idle_plan
+    assert Judged(plan.terms(mine), of(1).subject).ticks(30, gpu()).verdict is Verdict.IDLE
+    everybody = level.startswith("window")
+    expected = Verdict.IDLE if everybody else Verdict.WARMING_UP
+    assert Judged(plan.terms(other), of(1).subject).ticks(30, gpu()).verdict is expected
+
+
 def test_E22_the_workload_and_the_lease_itself_are_levels_too() -> None:
     plan = loads(POLICY).idle_plan
     notebook = lease(workload=Workload.NOTEBOOK)
