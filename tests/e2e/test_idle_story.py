@@ -167,12 +167,15 @@ async def _start_again(page: Page, evidence: Evidence, lease_id: str, instance_i
     lease = await evidence.lease_when(lease_id, lambda lease: lease.state is State.ACTIVE)
     assert lease.pause is None
     await expect(_message(page, re.compile(rf"Running again:\s*{lease_id}"))).to_be_visible(timeout=LATER)
+    await expect(page.get_by_test_id("messages").get_by_test_id("start")).to_have_count(0, timeout=SOON)
     await picture(page, "idle-started-again")
 
 
 async def _brake(page: Page, what: str, state: str) -> None:
     await _be(page, "admin")
     await page.get_by_test_id("channel-gpu-admins").click()
+    # What is typed before the page is that of the channel is lost with the old one.
+    await expect(page.get_by_role("textbox", name="Message #gpu-admins")).to_be_visible(timeout=SOON)
     await _command(page, f"/gpu admin brake {what}")
     await expect(page.get_by_test_id("messages").get_by_text(f"The brake is {state}").last).to_be_visible(timeout=SOON)
 
