@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from temporalio import activity
@@ -16,38 +16,27 @@ from temporalio import activity
 from activities import gauges
 from activities.batches import each
 from activities.beating import beating
-from activities.fleet import Fleet, Plan, Watched, watched
+from activities.fleet import Fleet, Plan, Watched
 from activities.judgement import Before, Found, brake_of, judge_one, observe, pages, verdicts
-from activities.leases import lease_of
-from activities.readings import Readings, counted_on, read_all
+from activities.looks import Looks
+from activities.readings import Readings, Sources, counted_on
+from activities.settings import MeterSettings
 from activities.telling import Teller
 from lessor import contracts
 from lessor.contracts import Alarm, Clearance, LeaseRef, MeterReport, MeterTick, OverBudget, PageInput
 from lessor.domain import braking
-from lessor.domain.braking import BrakeTerms
-from lessor.domain.idle import Standing, Verdict
+from lessor.domain.idle import Standing
 from lessor.domain.idle_review import NEVER_IDLE, kept_up
-from lessor.domain.judging import QUIET, certain
 from lessor.domain.ladder import Brake
-from lessor.domain.lease import State, minute
+from lessor.domain.lease import minute
 from lessor.ports import Directory, LeaseRuns, Ledger, Telemetry
 
-KEEP = timedelta(days=14)
+__all__ = ["MeterActivities", "MeterSettings"]
+
 REVIEWED = 0
 """The hour in UTC after which it is looked, once a day, what never falls idle."""
-MADE_UP = 2
-"""So many ticks that are late are read by a look itself; with more of them the meter is dead, and nothing is known."""
 NAMED = 200
 """How many ids a report carries at most."""
-
-
-@dataclass(frozen=True)
-class MeterSettings:
-    """How long a tick is, how long its rows are kept, and how much may be stopped at once."""
-
-    every: timedelta = timedelta(minutes=1)
-    keep: timedelta = KEEP
-    brake: BrakeTerms = field(default_factory=BrakeTerms)
 
 
 class MeterActivities:
@@ -68,15 +57,14 @@ class MeterActivities:
         settings: Callable[[], MeterSettings] = MeterSettings,
         over: Callable[[datetime], Sequence[tuple[str, OverBudget]]] = lambda _: (),
     ) -> None:
-        self._sources = sources
+        self._sources = Sources(sources)
         self._ledger = ledger
-        self._clock = clock
-        self._plan = plan
         self._settings = settings
         self._fleet = Fleet(ledger, plan)
         self._runs = runs
         self._over = over
         self._teller = Teller(ledger, runs, directory)
+        self._looks = Looks(self._sources, ledger, self._teller, clock, plan, settings)
         self._kept: tuple[datetime, dict[str, Standing]] | None = None
         self._warned: set[tuple[str, str]] = set()
 
@@ -101,7 +89,7 @@ class MeterActivities:
     async def look_again(self, ref: LeaseRef) -> contracts.Metered:
         """What one lease does now, read afresh. Nothing is stored: a lease that looks for itself is no tick."""
         async with beating():
-            return await self._look(await asyncio.to_thread(self._one, ref))
+            return await self._looks.look(ref)
 
     @activity.defn
     async def clear_to_stop(self, ref: LeaseRef) -> Clearance:
@@ -111,16 +99,7 @@ class MeterActivities:
         looked at: many may ask, again and again, and none may stop.
         """
         async with beating():
-            one = await asyncio.to_thread(self._one, ref)
-            brake, standing = await asyncio.to_thread(self._held_back, ref.lease_id)
-            if brake.on and standing is not None:
-                every = self._settings().every
-                return Clearance(False, braking.spelled(brake), await self._teller.words(standing, one, every))
-            found = await self._look(one)
-            why = _against(found)
-            if not why:
-                why = await asyncio.to_thread(self._claim, ref.lease_id)
-        return Clearance(not why, why, found)
+            return await self._looks.clearance(ref)
 
     @activity.defn
     async def tidy(self, at: datetime) -> tuple[PageInput, ...]:
@@ -142,7 +121,7 @@ class MeterActivities:
     async def _metered(
         self, wanted: MeterTick, before: Before, fleet: Mapping[str, Watched]
     ) -> tuple[MeterReport, tuple[Standing, ...]]:
-        readings = await read_all(self._sources, wanted.at, wanted.every)
+        readings = await self._sources.read(wanted.at, wanted.every)
         return await asyncio.to_thread(self._judged, wanted, before, fleet, readings)
 
     def _judged(
@@ -213,36 +192,6 @@ class MeterActivities:
             self._kept = (report.at, {one.lease_id: one for one in self._ledger.standings()})
         return Before(self._kept[1], report)
 
-    def _one(self, ref: LeaseRef) -> Watched:
-        return watched(lease_of(self._ledger, ref), self._plan(), self._clock())
-
-    async def _look(self, one: Watched) -> contracts.Metered:
-        """Judged from the latest tick on, as if this were the next one. What was not seen whole now is unknown."""
-        at, every = self._clock(), self._settings().every
-        standing = await asyncio.to_thread(self._ledger.standing, one.lease.id)
-        for moment in _moments(standing, at, every):
-            readings = await read_all(self._sources, moment, every, (one.subject,))
-            (seen,) = observe({one.lease.id: one}, readings, moment)
-            standing = judge_one(standing, seen, one, every)
-        assert standing is not None
-        running = one.lease.state is State.ACTIVE
-        if not running or (standing.verdict in QUIET and not certain(standing)):
-            problem = standing.problem or "it does not run"
-            standing = replace(standing, verdict=Verdict.UNKNOWN, since=at, problem=problem)
-        return await self._teller.words(standing, one, every)
-
-    def _held_back(self, lease_id: str) -> tuple[Brake, Standing | None]:
-        """The brake, and where the lease stood after a tick that is not older than two."""
-        standing = self._ledger.standing(lease_id)
-        recent = standing is not None and self._clock() - standing.at <= MADE_UP * self._settings().every
-        return self._ledger.brake(), standing if recent else None
-
-    def _claim(self, lease_id: str) -> str:
-        at = self._clock()
-        report = self._ledger.last_report()
-        most = self._settings().brake.most(report.leases if report else 0)
-        return self._ledger.claim_stop(lease_id, at, at - braking.WITHIN, most)
-
     def _tidy(self, at: datetime) -> tuple[PageInput, ...]:
         self._ledger.roll_up(at)
         self._ledger.forget_before(at - self._settings().keep)
@@ -258,23 +207,6 @@ class MeterActivities:
         """Something keeps it from being idle that its GPUs have no part in (case E17)."""
         what = f"none of its GPUs worked for {NEVER_IDLE.days} days, and it was never idle"
         return PageInput(Alarm.REVIEW, standing.lease_id, f"{what}: {standing.active_kind} keeps it going")
-
-
-def _moments(standing: Standing | None, at: datetime, every: timedelta) -> tuple[datetime, ...]:
-    """What a look reads: now, and before that the ticks that are due and not on record yet, where they are few."""
-    late = (at - standing.at) // every if standing else 0
-    if standing is None or late > MADE_UP:
-        return (at,)
-    due = (standing.at + number * every for number in range(1, late + 1))
-    return (*(moment for moment in due if moment < at), at)
-
-
-def _against(found: contracts.Metered) -> str:
-    """What stands against a stop in what was seen; empty when nothing does."""
-    seen = found.evidence
-    if seen.verdict is Verdict.UNKNOWN:
-        return f"what it does is unknown: {seen.problem}"
-    return "" if seen.verdict in QUIET else f"another look found it {seen.verdict.value}"
 
 
 def _left_out(ids: tuple[str, ...]) -> str:

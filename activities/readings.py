@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,6 +15,9 @@ from lessor.ports import Telemetry, TelemetryError
 
 LIMIT = timedelta(seconds=75)
 """Sources have limits of their own; what is slower than this has none, or does not keep it."""
+
+AT_ONCE = 16
+"""So many queries run at the same time, those of single leases among them."""
 
 NAMED = 20
 """How many nodes a report names at most."""
@@ -31,32 +35,37 @@ class Readings:
         return tuple(report.name for report in self.reports if not report.ok)
 
 
-async def read_all(
-    sources: Mapping[str, Telemetry], at: datetime, length: timedelta, only: Sequence[Subject] = ()
-) -> Readings:
-    """One query of each source for (at - length, at], in threads of their own."""
-    found = await asyncio.gather(*(_read(source, at, length, only) for source in sources.values()))
-    answers = tuple(answer for answer in found if isinstance(answer, Reading))
-    reports = tuple(_report(name, answer, at) for name, answer in zip(sources, found, strict=True))
-    return Readings(answers, reports)
+class Sources:
+    """All sources, in threads of their own: one that hangs keeps nobody waiting who asks no source."""
+
+    def __init__(self, sources: Mapping[str, Telemetry]) -> None:
+        self._sources = sources
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="telemetry")
+
+    async def read(self, at: datetime, length: timedelta, only: Sequence[Subject] = ()) -> Readings:
+        """One query of each source for (at - length, at], all at the same time."""
+        found = await asyncio.gather(*(self._read(source, at, length, only) for source in self._sources.values()))
+        answers = tuple(answer for answer in found if isinstance(answer, Reading))
+        reports = tuple(_report(name, answer, at) for name, answer in zip(self._sources, found, strict=True))
+        return Readings(answers, reports)
+
+    async def _read(self, source: Telemetry, at: datetime, length: timedelta, only: Sequence[Subject]) -> Reading | str:
+        asking = asyncio.get_running_loop().run_in_executor(self._threads, source.read, at, length, only)
+        try:
+            return await asyncio.wait_for(asking, LIMIT.total_seconds())
+        except TelemetryError as error:
+            return str(error)[:500] or "it gave no answer"
+        except TimeoutError:
+            return f"telemetry source '{source.name}' gave no answer within {LIMIT.total_seconds():.0f} s"
+        except Exception as error:
+            # What it raised is a fault of ours; its words may hold addresses, so that only its kind is told.
+            return f"telemetry source '{source.name}' failed in a way that nobody thought of ({type(error).__name__})"
 
 
 def counted_on(reports: Sequence[SourceReport], before: Sequence[SourceReport]) -> tuple[SourceReport, ...]:
     """The reports of a tick, with what is counted from tick to tick: how long silent, and since when."""
     earlier = {report.name: report for report in before}
     return tuple(_on(report, earlier.get(report.name)) for report in reports)
-
-
-async def _read(source: Telemetry, at: datetime, length: timedelta, only: Sequence[Subject]) -> Reading | str:
-    try:
-        return await asyncio.wait_for(asyncio.to_thread(source.read, at, length, only), LIMIT.total_seconds())
-    except TelemetryError as error:
-        return str(error)[:500] or "it gave no answer"
-    except TimeoutError:
-        return f"telemetry source '{source.name}' gave no answer within {LIMIT.total_seconds():.0f} s"
-    except Exception as error:
-        # What it raised is a fault of ours; its words may hold addresses, so that only its kind is told.
-        return f"telemetry source '{source.name}' failed in a way that nobody thought of ({type(error).__name__})"
 
 
 def _report(name: str, answer: Reading | str, at: datetime) -> SourceReport:
