@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -10,6 +10,7 @@ from typing import Any
 
 from lessor.domain.usage import GpuUse, HostUse, Origin, Reading, Seen
 from lessor.telemetry.ranges import Ranges
+from lessor.telemetry.trust import SKEW, WHOLE, unlabelled
 
 UTILISATION = "nvidia_smi_utilization_gpu"
 GPU_FIGURES = {
@@ -30,9 +31,6 @@ HOST_FIGURES = {
 GPU_PERIOD = timedelta(seconds=60)
 HOST_PERIOD = timedelta(seconds=300)
 """What EC2 writes without detailed monitoring; the figure of a period comes when it is over."""
-SKEW = timedelta(seconds=60)
-WHOLE = 0.8
-IN_USE = 0.01
 
 Points = dict[datetime, float]
 
@@ -135,16 +133,10 @@ class Figures:
 
     def reading(self, source: str) -> Reading:
         """Everything that was seen; a GPU without a figure of its work, or with one from the future, is left out."""
-        unlabelled: Counter[str] = Counter()
-        seen: list[Seen] = []
-        for card, signals in self.of_cards.items():
-            one = self._card(card, signals)
-            if one:
-                seen.append(one)
-            if one and not card.machine and _in_use(one.gpu):
-                unlabelled[card.node] += 1
-        seen += filter(None, (self._host(machine, signals) for machine, signals in self.of_hosts.items()))
-        return Reading(source, self.at, tuple(seen), self.dropped, self.ranges.capped, dict(unlabelled))
+        found = [self._card(card, signals) for card, signals in self.of_cards.items()]
+        found += [self._host(machine, signals) for machine, signals in self.of_hosts.items()]
+        seen = tuple(filter(None, found))
+        return Reading(source, self.at, seen, self.dropped, self.ranges.capped, unlabelled(seen))
 
     def _card(self, card: Card, signals: Mapping[str, Points]) -> Seen | None:
         ahead = sum(1 for points in signals.values() for moment in points if moment > self.now + SKEW)
@@ -193,7 +185,3 @@ def _rate(within: Mapping[str, Points], one: str, other: str) -> float | None:
     if not moments:
         return None
     return max(sum(points.get(moment, 0.0) for points in ways) for moment in moments) / HOST_PERIOD.total_seconds()
-
-
-def _in_use(gpu: GpuUse | None) -> bool:
-    return gpu is not None and bool(gpu.util or (gpu.memory_used or 0.0) > IN_USE * (gpu.memory_total or 0.0) > 0)

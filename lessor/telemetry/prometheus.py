@@ -12,8 +12,9 @@ from typing import Any
 from lessor.domain.usage import Reading, Subject
 from lessor.refusals import TelemetryError
 from lessor.telemetry.asking import Asker, Credentials
-from lessor.telemetry.promql import SKEW, Metrics, expression
+from lessor.telemetry.promql import Metrics, expression
 from lessor.telemetry.samples import Samples
+from lessor.telemetry.trust import SKEW
 
 TIMEOUT = timedelta(seconds=5)
 SHOWN = 300

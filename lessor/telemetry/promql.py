@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from lessor.domain.usage import Subject
+from lessor.telemetry.trust import SKEW
 
 SIGNAL = "lessor_signal"
 """The label that says what a value of the answer is."""
@@ -18,7 +19,6 @@ SAMPLES = "samples"
 COVERED = "covered"
 AHEAD = "ahead"
 RESTARTED = "restarted"
-SKEW = timedelta(seconds=60)
 LOOKED_AHEAD = timedelta(hours=1)
 STEPS = 10
 FRESH = 120.0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -23,11 +21,8 @@ from lessor.telemetry.promql import (
     LabelNames,
 )
 from lessor.telemetry.ranges import Ranges
+from lessor.telemetry.trust import WHOLE, owned, unlabelled
 
-WHOLE = 0.8
-"""The share of a tick in which a series must have had fresh samples; below it, its exporter was away."""
-IN_USE = 0.01
-"""The share of its memory above which a GPU is in use although it computes nothing."""
 EC2 = re.compile(r"^(i-[0-9a-f]{8,17})(\.|$)")
 
 Key = tuple[str | None, ...]
@@ -94,15 +89,9 @@ class Samples:
             self._most[target] = max(self._most.get(target, 0.0), thing.values.get(SAMPLES, 0.0))
         for (job, _), most in self._most.items():
             self._most_of_job[job] = max(self._most_of_job.get(job, 0.0), most)
-        dropped, seen = 0, [*self._hosts_seen()]
-        unlabelled: Counter[str] = Counter()
-        for one in self._gpus_seen():
-            seen.append(one)
-            if not _owned(one.origin) and _in_use(one.gpu):
-                unlabelled[one.origin.node] += 1
-        for thing in (*self._gpus.values(), *self._hosts.values()):
-            dropped += int(thing.values.get(AHEAD, 0.0))
-        return Reading(source, at, tuple(seen), dropped, self._ranges.capped, dict(unlabelled))
+        seen = (*self._hosts_seen(), *self._gpus_seen())
+        dropped = sum(int(one.values.get(AHEAD, 0.0)) for one in (*self._gpus.values(), *self._hosts.values()))
+        return Reading(source, at, seen, dropped, self._ranges.capped, unlabelled(seen))
 
     def _gpus_seen(self) -> Iterator[Seen]:
         sliced = {_card(thing.labels) for thing in self._gpus.values() if thing.labels.get("GPU_I_ID")}
@@ -200,17 +189,6 @@ def _first(labels: Mapping[str, str], names: Iterable[str]) -> str:
     return next((labels[name] for name in names if labels.get(name)), "")
 
 
-def _owned(origin: Origin) -> bool:
-    return bool(origin.lease or origin.machine or origin.namespace or origin.pod)
-
-
-def _in_use(gpu: GpuUse | None) -> bool:
-    if gpu is None:
-        return False
-    held = (gpu.memory_used or 0.0) > IN_USE * (gpu.memory_total or math.inf)
-    return bool(gpu.engine or gpu.util or gpu.processes or held)
-
-
 def _both(one: Seen, other: Seen) -> Seen:
     """The same GPU, told by two exporters: the most of both, and whole where one of them was."""
     if one.gpu is None or other.gpu is None:
@@ -225,7 +203,7 @@ def _both(one: Seen, other: Seen) -> Seen:
         memory_total=_most(gpu.memory_total, also.memory_total),
         power=_most(gpu.power, also.power),
     )
-    origin = one.origin if _owned(one.origin) else other.origin
+    origin = one.origin if owned(one.origin) else other.origin
     newest = max(one.newest, other.newest)
     return Seen(origin, newest, most, restarted=one.restarted and other.restarted)
 
