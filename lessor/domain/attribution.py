@@ -74,9 +74,9 @@ def attribute(
                 machine = "" if by_namespace else index.only.get(lease_id, "")
                 problem = bad.get(seen.origin.node, "") if by_namespace else ""
                 found[lease_id].add(reading.source, seen, at, machine, problem)
-    asked = tuple(sorted({one.source for one in answered} | set(silent)))
-    quiet = tuple(f"{name} gave no answer" for name in silent)
-    return tuple(found[one.lease_id].observation(one.lease_id, at, asked, quiet) for one in subjects)
+    unanswered = tuple(sorted(silent))
+    asked = tuple(sorted({*(one.source for one in answered), *unanswered}))
+    return tuple(found[one.lease_id].observation(one.lease_id, at, asked, unanswered) for one in subjects)
 
 
 def crowded(reading: Reading) -> dict[str, str]:
@@ -174,7 +174,7 @@ class _Found:
         self.newest.setdefault(("", ""), newest)
         self.newest["", ""] = max(self.newest["", ""], newest)
 
-    def observation(self, lease_id: str, at: datetime, asked: tuple[str, ...], quiet: tuple[str, ...]) -> Observation:
+    def observation(self, lease_id: str, at: datetime, asked: tuple[str, ...], silent: tuple[str, ...]) -> Observation:
         gpus = [newest for key, newest in self.newest.items() if key in self.gpus]
         return Observation(
             lease_id,
@@ -183,9 +183,10 @@ class _Found:
             tuple(self.gpus[key] for key in sorted(self.gpus)),
             tuple(self.hosts[key] for key in sorted(self.hosts)),
             self.restarted,
-            (*self.problems, *(quiet if not self.gpus and not self.hosts else ())),
+            (*self.problems, *(f"{name} gave no answer" for name in silent if not self.gpus and not self.hosts)),
             tuple(sorted(self.sources)),
             asked,
+            silent,
         )
 
 

@@ -17,7 +17,8 @@ from lessor.domain.usage import HostUse, Observation
 class Hosts:
     """What is known of a lease besides its GPUs: its run, the latest work and its kind, and peaks after it.
 
-    `problem` says in words what was there before and is missing, or shows what cannot be.
+    `problem` says in words what was there before and is missing, or shows what cannot be. `heard` says that every
+    source has answered once, so that it is known what each has to say of this lease.
     """
 
     run: Run
@@ -30,13 +31,15 @@ class Hosts:
     peak_requests: float | None = None
     sources: tuple[str, ...] = ()
     problem: str = ""
+    heard: bool = False
 
 
 def judged(before: Standing | None, seen: Observation, tick: Tick, terms: IdleTerms, trusted: bool) -> Hosts:
     """The state after a tick. Where there has never been any signal besides GPUs, nothing of it is missing."""
     lost = _lost(before.sources, seen) if before and before.sources != seen.sources else ()
     wrong = tuple(name for name in _NAMES if not _possible(name, seen.hosts))
-    problem = f"values that cannot be: {', '.join(wrong)}" if wrong else _missing(lost)
+    heard = not seen.silent or (before is not None and before.heard)
+    problem = f"values that cannot be: {', '.join(wrong)}" if wrong else _missing(lost) or _unheard(seen, heard)
     whole = trusted and not problem
     if before is None or before.hosts_since is None or before.hosts_last is None:
         run = started(tick, whole)
@@ -48,10 +51,10 @@ def judged(before: Standing | None, seen: Observation, tick: Tick, terms: IdleTe
     kind = next((kind for kind, name, works in _KINDS if works(most[name], terms)), "")
     sources = (*seen.sources, *lost) if lost else seen.sources
     if kind:
-        return Hosts(run, tick.at, kind, sources=sources, problem=problem)
+        return Hosts(run, tick.at, kind, sources=sources, problem=problem, heard=heard)
     peaks = {f"peak_{name}": _peak(_kept(before, name), most[name]) for name in _PEAKS}
     active_at = before.hosts_active_at if before else None
-    return Hosts(run, active_at, **peaks, sources=sources, problem=problem)
+    return Hosts(run, active_at, **peaks, sources=sources, problem=problem, heard=heard)
 
 
 def quiet_since(hosts: Hosts) -> datetime:
@@ -73,6 +76,11 @@ def _missing(lost: tuple[str, ...]) -> str:
         where.setdefault((source, machine), []).append(name)
     parts = (f"{', '.join(names)} of {machine} by {source}" for (source, machine), names in where.items())
     return f"no longer reported: {'; '.join(parts)}" if where else ""
+
+
+def _unheard(seen: Observation, heard: bool) -> str:
+    """A source that was silent from the beginning might have said that the lease works (case E02)."""
+    return "" if heard else f"{', '.join(seen.silent)} gave no answer yet"
 
 
 def _possible(name: str, hosts: tuple[HostUse, ...]) -> bool:

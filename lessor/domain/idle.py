@@ -103,7 +103,7 @@ class Standing:
     `hosts_since`, `hosts_last` and `hosts_marks` are the run of what is known besides GPUs, as in `Track`;
     `hosts_active_at` is the latest tick in which any of it worked, and the peaks are over the ticks after it.
     `sources` are the signals that the lease has, and has to go on having, as in `Observation`. `before` is the verdict
-    before it became unknown.
+    before it became unknown, `heard` whether every source has answered once since it is judged.
     """
 
     lease_id: str
@@ -129,6 +129,7 @@ class Standing:
     hosts_active_at: datetime | None = None
     sources: tuple[str, ...] = ()
     before: Verdict | None = None
+    heard: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ window is. Only what was seen whole counts as quiet; what worked counts even whe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import ceil
 
@@ -37,7 +37,7 @@ def advance(
     trusted = _fresh(observation, every)
     tick = _tick(standing, observation, terms, subject, every)
     uses = observation.gpus if trusted else ()
-    seen = observation if trusted else Observation(observation.lease_id, observation.at, asked=observation.asked)
+    seen = observation if trusted else replace(observation, hosts=(), sources=())
     believed = trusted and not observation.problems
     tracks, whole = tracking.follow(standing.tracks if standing else (), uses, tick, terms, subject, believed)
     hosts = hostwork.judged(standing, seen, tick, terms, believed)
@@ -134,7 +134,7 @@ class _Known:
     @property
     def needed(self) -> int:
         """How many GPUs have to work for the lease to be busy."""
-        return max(1, ceil(self.terms.fraction * self.gpus))
+        return max(1, ceil(round(self.terms.fraction * self.gpus, 6)))
 
     @property
     def quiet(self) -> tuple[Track, ...]:
@@ -244,6 +244,7 @@ def _standing(lease_id: str, before: Standing | None, known: _Known, tick: Tick,
         hosts_active_at=hosts.active_at,
         sources=hosts.sources,
         before=_before(before) if before and verdict is Verdict.UNKNOWN else None,
+        heard=hosts.heard,
     )
 
 

@@ -21,6 +21,9 @@ FULL = 0.95
 CAPPED = 2.0
 """Slices report shares above 1: up to here they mean 1, beyond they mean nothing (case E05)."""
 
+WATTS = 10_000.0
+"""No GPU draws more."""
+
 HELD_MIB = 1_024.0
 """What counts as holding memory where the total is not reported."""
 
@@ -129,7 +132,7 @@ def _seen(track: Track | None, use: GpuUse, tick: Tick, terms: IdleTerms, truste
         active_at,
         _peak(track.peak_engine, looks.engine) if quiet else None,
         _peak(track.peak_util, looks.util) if quiet else None,
-        _peak(track.peak_power, use.power) if quiet else None,
+        _peak(track.peak_power, looks.power) if quiet else None,
         track.memory if looks.memory is None else looks.memory,
         ((track.stuck_since or tick.begin) if stuck else None),
         ((track.full_since or tick.begin) if looks.full else None),
@@ -148,6 +151,7 @@ class _Looks(NamedTuple):
     held: bool | None
     engine: float | None
     util: float | None
+    power: float | None
     memory: float | None
 
 
@@ -155,14 +159,15 @@ def _look(use: GpuUse, terms: IdleTerms) -> _Looks:
     engine, engine_ok = _within(use.engine, 1.0, CAPPED if use.slice else 1.0)
     sm, sm_ok = _within(use.sm, 1.0, CAPPED if use.slice else 1.0)
     util, util_ok = (None, True) if use.slice else _within(use.util, 100.0, 100.0)
+    power, power_ok = _within(use.power, WATTS, WATTS)
     memory, held, memory_ok = _memory(use, terms)
     works = (engine or 0.0) > terms.engine or (sm or 0.0) > terms.engine or (util or 0.0) > terms.util
-    if terms.power is not None and not use.slice and (use.power or 0.0) > terms.power:
+    if terms.power is not None and not use.slice and (power or 0.0) > terms.power:
         works = True
     told = engine is not None or util is not None or use.processes == 0
-    whole = told and engine_ok and sm_ok and util_ok and memory_ok
+    whole = told and engine_ok and sm_ok and util_ok and power_ok and memory_ok
     full = engine >= FULL if engine is not None else util is not None and util >= FULL * 100
-    return _Looks(works, whole, full, held, engine, util, memory)
+    return _Looks(works, whole, full, held, engine, util, power, memory)
 
 
 def _within(value: float | None, most: float, capped: float) -> tuple[float | None, bool]:

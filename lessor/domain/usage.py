@@ -105,7 +105,7 @@ class Observation:
     `newest` is the time of the latest sample, for several GPUs of the one whose samples are oldest; `None` when there
     was none. `problems` say in words why something is missing: a source that did not answer, an exporter that
     restarted, a label that is not there. `sources` are the signals of machines that were there, such as
-    `prometheus i-0abc cpu`; `asked` are the sources that are configured, whether they answered or not.
+    `prometheus i-0abc cpu`; `asked` are the sources that are configured, `silent` those of them without an answer.
     """
 
     lease_id: str
@@ -117,6 +117,7 @@ class Observation:
     problems: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,18 @@ def test_E02_a_second_source_that_is_down_is_no_zero() -> None:
     assert judged.standing.problem == "no longer reported: cpu of i-0aaa by cloudwatch"
 
 
+def test_E02_a_second_source_that_was_down_from_the_beginning_is_no_zero_either() -> None:
+    judged = of(1)
+    asked = ("cloudwatch", "prometheus")
+    standing = judged.ticks(200, gpu(), host=None, asked=asked, silent=("cloudwatch",))
+    assert (standing.verdict, standing.problem) == (Verdict.UNKNOWN, "cloudwatch gave no answer yet")
+    judged.ticks(59, gpu(), host=None, asked=asked)
+    assert judged.standing.verdict is Verdict.UNKNOWN, "the clock starts when it has answered"
+    assert verdict(judged.tick(gpu(), host=None, asked=asked)) == (Verdict.IDLE, at(200))
+    later = judged.ticks(90, gpu(), host=None, asked=asked, silent=("cloudwatch",))
+    assert later.verdict is Verdict.IDLE, "it is known by now that this source says nothing of this lease"
+
+
 POD = Subject(LEASE, 2, namespace=LEASE, ready_at=START)
 
 

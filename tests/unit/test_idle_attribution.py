@@ -58,7 +58,7 @@ def test_a_lease_without_any_series_is_there_and_says_which_source_gave_no_answe
     (found,) = attribute((ONE,), [reading()], NOW, silent=("cloudwatch",))
     assert (found.gpus, found.hosts, found.newest) == ((), (), None)
     assert found.problems == ("cloudwatch gave no answer",)
-    assert found.asked == ("cloudwatch", "prometheus")
+    assert (found.asked, found.silent) == (("cloudwatch", "prometheus"), ("cloudwatch",))
 
 
 def test_two_sources_of_one_gpu_are_one_gpu_with_the_most_of_both() -> None:

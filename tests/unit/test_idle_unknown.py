@@ -254,6 +254,8 @@ def test_ticks_before_a_new_machine_reports_are_not_missed() -> None:
         pytest.param(mig(None), id="a slice without its engine"),
         pytest.param(gpu(0.0, util=101.0), id="utilisation"),
         pytest.param(gpu(0.0, sm=-1.0), id="multiprocessors"),
+        pytest.param(gpu(0.0, power=-1.0), id="power"),
+        pytest.param(gpu(0.0, power=nan), id="no power"),
         pytest.param(gpu(0.0, memory_used=90_000.0), id="more memory than there is"),
         pytest.param(gpu(None, util=None), id="nothing but memory and power"),
     ],

@@ -126,6 +126,14 @@ def test_one_gpu_short_of_a_fraction_is_idle_and_idle_since_the_fraction_was_las
     assert judged.standing.verdict is Verdict.BUSY
 
 
+@pytest.mark.parametrize(("fraction", "busy"), [(0.07, 7), (0.29, 29), (0.25, 25), (0.0, 1), (1.0, 100)])
+def test_a_fraction_of_the_gpus_is_counted_exactly(fraction: float, busy: int) -> None:
+    judged = of(100, fraction=fraction, warm_up=timedelta())
+    assert judged.tick(*gpus(*[0.9] * busy, *[0.0] * (100 - busy))).verdict is Verdict.BUSY
+    fewer = of(100, fraction=fraction, warm_up=timedelta())
+    assert fewer.tick(*gpus(*[0.9] * (busy - 1), *[0.0] * (101 - busy))).verdict is Verdict.UNKNOWN
+
+
 def test_memory_that_is_taken_or_freed_is_something_that_happened() -> None:
     judged = of(1)
     full = gpu(memory_used=70_000.0)
