@@ -43,16 +43,20 @@ class Running(Sandbox):
         return self.process.wait(60)
 
 
-def demo_policy(data: Path, changes: Mapping[str, str] | None = None, policy: str = "") -> None:
+def demo_policy(
+    data: Path, changes: Mapping[str, str] | None = None, policy: str = "", idle: Mapping[str, str] | None = None
+) -> None:
     """Lay the demo's configuration into the data directory, with lines of its `lease` section changed.
 
-    `policy` replaces its section of that name.
+    `policy` replaces its section of that name; `idle` changes lines of that section.
     """
     data.mkdir(parents=True, exist_ok=True)
     text = (resources.files("lessor.sandbox") / "demo.yaml").read_text()
-    for key, value in (changes or {}).items():
-        [line] = [line for line in text.splitlines() if line.startswith(f"  {key}: ")]
-        text = text.replace(line, f"  {key}: {value}")
+    for section, changed in (("lease", changes), ("idle", idle)):
+        for key, value in (changed or {}).items():
+            line = re.search(rf"^{section}:\n(?:[ #].*\n)*?  {key}: (.*)", text, flags=re.MULTILINE)
+            assert line, f"{section} of the demo says nothing of {key}"
+            text = f"{text[: line.start(1)]}{value}{text[line.end(1) :]}"
     if policy:
         text, replaced = re.subn(r"^policy:\n(?:[ #].*\n|\n)*", f"policy:\n{policy}\n", text, flags=re.MULTILINE)
         assert replaced == 1

@@ -30,7 +30,7 @@ TALL = {"width": 1280, "height": 1240}
 def hurried(tmp_path: Path) -> Iterator[Running]:
     """A sandbox in which a snooze ends after seconds."""
     data = tmp_path / "data"
-    demo_policy(data, {"spare": "0s\n  snooze_most: 15s"})
+    demo_policy(data, idle={"spare": "0s\n  snooze_most: 15s"})
     with running(data) as started:
         yield started
 
