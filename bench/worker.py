@@ -19,6 +19,7 @@ from temporalio.worker import Worker
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
+from activities.meter import MeterActivities
 from activities.people import PeopleActivities
 from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
@@ -29,6 +30,7 @@ from bench.cloud import InstantCloud, InstantNotifier
 from bench.people import AUTOMATIC, MANAGER, TEAM
 from lessor.converter import data_converter
 from lessor.domain.case import Case
+from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.people import Person, Presence
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.leaving import leave
@@ -83,6 +85,7 @@ def ports_of(client: Client, ledger_url: str, clock: Callable[[], datetime]) -> 
         MessageActivities(notifier, ledger, clock),
         SweepActivities({}, ledger, TemporalRuns(client), clock),
         PeopleActivities(directory, ledger, TemporalRuns(client), clock),
+        MeterActivities({}, ledger, TemporalRuns(client), directory, clock, IdlePlan),
     )
 
 

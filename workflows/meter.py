@@ -1,7 +1,7 @@
 """`MeterWorkflow`: reads what every GPU does, once. A schedule starts it again and again.
 
 A tick is known by the time that the schedule meant, not by when it ran: started late, twice or again, it is the same.
-What lasts from one tick to the next (how long a source is silent, who has not heard it) is its result, as the sweep's.
+Pages that nobody has heard are its result, which the next run takes up; all else that lasts is in the ledger.
 """
 
 from dataclasses import replace
@@ -32,7 +32,7 @@ class MeterWorkflow:
     @workflow.run
     async def run(self, start: MeterInput) -> MeterReport:
         before = workflow.get_last_completion_result(MeterReport) if workflow.has_last_completion_result() else None
-        wanted = MeterTick(floored(_meant_for(), start.every), start.every, _silent(before))
+        wanted = MeterTick(floored(_meant_for(), start.every), start.every)
         if not start.sources:
             await _look_at_budgets(start, wanted.at)
             return MeterReport(wanted.at, stored=False)
@@ -55,10 +55,6 @@ def floored(at: datetime, every: timedelta) -> datetime:
 
 def _meant_for() -> datetime:
     return workflow.info().typed_search_attributes.get(MEANT_FOR) or workflow.info().start_time
-
-
-def _silent(before: MeterReport | None) -> tuple[tuple[str, int], ...]:
-    return tuple((source.name, source.silent) for source in before.sources) if before else ()
 
 
 async def _tidied(report: MeterReport, before: MeterReport | None) -> tuple[PageInput, ...]:

@@ -81,7 +81,7 @@ class Activities:
     messages: MessageActivities
     sweep: SweepActivities
     people: PeopleActivities
-    meter: MeterActivities | None = None
+    meter: MeterActivities
 
 
 def build_workers(
@@ -139,6 +139,7 @@ def _worker(
 
 def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]:
     record, work, message, sweep = found.record, found.provisioning, found.messages, found.sweep
+    meter = found.meter
     by_queue: dict[str, list[Callable[..., Any]]] = {
         "lessor": [
             record.record,
@@ -151,7 +152,11 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
             sweep.resume_lost,
             found.people.payer,
             found.people.sweep_people,
-            *_metering(found.meter),
+            meter.tick,
+            meter.look_again,
+            meter.clear_to_stop,
+            meter.check_budgets,
+            meter.tidy,
         ],
         "aws": [
             found.assessment.assess,
@@ -168,9 +173,3 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
         "slack": [message.notify, message.page],
     }
     return by_queue[name]
-
-
-def _metering(meter: MeterActivities | None) -> Sequence[Callable[..., Any]]:
-    if meter is None:
-        return ()
-    return (meter.tick, meter.look_again, meter.clear_to_stop, meter.check_budgets, meter.tidy)

@@ -55,11 +55,10 @@ class MeterInput:
 
 @dataclass(frozen=True)
 class MeterTick:
-    """Read every source for the tick that ends at `at`; `silent` is how often each was silent before, by name."""
+    """Read every source for the tick that ends at `at` and is `every` long."""
 
     at: datetime
     every: timedelta
-    silent: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -183,4 +183,8 @@ def _example(hint: Any) -> Any:
     """A value for a field that a message requires; of a list, the empty one."""
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return next(iter(hint))
+    if hint not in EXAMPLES and dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        needed = [one for one in dataclasses.fields(hint) if _default(one) is dataclasses.MISSING]
+        hints = get_type_hints(hint)
+        return {one.name: _example(hints[one.name]) for one in needed}
     return EXAMPLES.get(hint, ())
