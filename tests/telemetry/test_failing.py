@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -91,6 +92,29 @@ def test_an_answer_that_trickles_in_is_given_up_in_time() -> None:
 
     assert "no whole answer within 0.3 s" in failure(Answers(pause=0.05), seconds=0.3)
     assert time.monotonic() - began < 2.0
+
+
+def test_headers_that_trickle_in_are_given_up_in_time() -> None:
+    over = threading.Event()
+
+    def trickle(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX-Long: ")
+            while not over.wait(0.02):
+                connection.sendall(b"a")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=trickle, args=(listening,))
+        thread.start()
+        began = time.monotonic()
+        try:
+            with pytest.raises(TelemetryError, match=r"no whole answer within 0\.3 s"):
+                read(f"http://127.0.0.1:{listening.getsockname()[1]}", seconds=0.3)
+            assert time.monotonic() - began < 2.0
+        finally:
+            over.set()
+            thread.join(5)
 
 
 def test_a_server_that_accepts_and_says_nothing_is_given_up_in_time() -> None:

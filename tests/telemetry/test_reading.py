@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from lessor.domain.usage import HostUse, Origin, Subject
 from lessor.telemetry import Metrics
 from tests.telemetry.exporter import Exporter, Gpu, eight
 from tests.telemetry.store import TICK, Store, gpus, hosts
+from tests.telemetry.writing import STALE, lines
 
 
 def test_a_gpu_is_told_by_the_most_that_it_did_in_the_tick(store: Store) -> None:
@@ -81,6 +83,23 @@ def test_a_gap_is_seen_where_the_first_gpu_is_not_among_those_that_are_read(stor
 
     assert told == {"node-1": True, "node-2": True, "node-3": False}
     assert [one.restarted for one in alone] == [True]
+
+
+def test_a_series_that_has_ended_is_told_as_a_gap_in_its_last_tick(store: Store) -> None:
+    busy, steady = Gpu(index=0, namespace="gpu-7k3qxa2m", pod="train-0"), Gpu(index=1)
+    busy.busy(0.9)
+    node = Exporter("node-1", gpus=[busy, steady])
+    store.keep(node, until=-30.0)
+    ended = [
+        line for line in lines(replace(node, gpus=[busy]), []) if line[0]["__name__"] != "process_start_time_seconds"
+    ]
+    store.put([(labels, [(store.end.timestamp() - 15.0, STALE)]) for labels, _ in ended])
+    store.keep(replace(node, gpus=[steady]), since=-30.0)
+
+    told = {one.gpu.device: one for one in store.read().seen if one.gpu}
+
+    assert [(told[device].restarted, told[device].gpu.engine) for device in "01"] == [(True, 0.9), (False, 0.0)]
+    assert store.end - TICK < told["0"].newest < store.end
 
 
 def test_one_scrape_that_failed_is_no_gap(store: Store) -> None:
@@ -220,8 +239,9 @@ def test_the_host_tells_of_people_kernels_and_processes(store: Store) -> None:
     host = {"lessor_host_cpu_percent": 3.5, "lessor_host_sessions": 2.0, "lessor_host_kernels": 0.0}
     store.keep(Exporter("node-1", gpus=[gpu]))
     store.keep(Exporter("node-1", host=host, labels={"instance": "node-1:9401", "job": "lessor-host"}))
-    processes = {"__name__": "lessor_host_gpu_processes", "instance": "node-1:9401", "UUID": "GPU-a", "gpu": "0"}
-    store.put([(processes, [(at, 1.0) for at in store.moments()])])
+    for target, count in (("node-1:9401", 1.0), ("10.0.0.5:9401", 0.0)):
+        labels = {"__name__": "lessor_host_gpu_processes", "instance": target, "UUID": "GPU-a", "gpu": "0"}
+        store.put([(labels, [(at, count) for at in store.moments()])])
 
     reading = store.read()
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tests.telemetry.exporter import METRICS, Exporter
 
+STALE = struct.unpack("<d", struct.pack("<Q", 0x7FF0000000000002))[0]
+"""What Prometheus writes where a series has ended: it shows no value from then on."""
 Sample = tuple[float, float]
 """When, in Unix seconds, and how much."""
 Line = tuple[Mapping[str, str], Sequence[Sample]]
