@@ -46,7 +46,8 @@ async def show_status(session: Session, gateway: Gateway, person: Person) -> int
 async def meter_once(session: Session, gateway: Gateway, person: Person) -> int:
     """A tick now, and what it came to; fails when anything could not be read."""
     report = await gateway.meter.once(person.id)
-    tell(session.as_json, _report_facts(report), *_report(report, person.tz))
+    known = () if report.stored else ("this tick was on record already; who had not heard of it was told again",)
+    tell(session.as_json, _report_facts(report), *_report(report, person.tz), *known)
     return REFUSED if report.problem or any(not source.ok for source in report.sources) else DONE
 
 

@@ -25,8 +25,11 @@ HOUR = timedelta(hours=1)
 
 
 class FakeEngine:
+    stored = True
+
     async def look(self, schedule: str, report: type[Any]) -> Any:
-        return MeterReport(NOW, leases=3, verdicts={"busy": 3}, sources=(SourceReport("prometheus", True, 9),))
+        sources = (SourceReport("prometheus", True, 9),)
+        return MeterReport(NOW, self.stored, leases=3, verdicts={"busy": 3}, sources=sources)
 
 
 @pytest.fixture
@@ -92,11 +95,15 @@ def test_a_meter_that_never_ticked_fails_once_it_should_have(lessor: Lessor, led
     assert (result.exit_code, result.stdout.splitlines()) == (0, ["the meter has not ticked yet", "the brake is off"])
 
 
-def test_a_tick_can_be_started_by_administrators(lessor: Lessor) -> None:
+def test_a_tick_can_be_started_by_administrators(lessor: Lessor, monkeypatch: pytest.MonkeyPatch) -> None:
     result = lessor("meter", "--once", actor="U0ADMIN")
     assert (result.exit_code, result.stdout.splitlines()) == (
         0,
         ["latest tick: Wednesday 3 June 2026 13:11 UTC, 3 leases: 3 busy", "prometheus: 9 GPUs and machines"],
+    )
+    monkeypatch.setattr(FakeEngine, "stored", False)
+    assert lessor("meter", "--once", actor="U0ADMIN").stdout.splitlines()[-1] == (
+        "this tick was on record already; who had not heard of it was told again"
     )
     refused = lessor("meter", "--once")
     assert (refused.exit_code, refused.stderr) == (
