@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from botocore.config import Config as AwsConfig
+
 from lessor.config import Config, PlaceConfig
 from lessor.config.telemetry import CloudWatchConfig, LabelsConfig, MetricsConfig, PrometheusConfig
 from lessor.ports import Telemetry, TelemetryError
 from lessor.providers.aws import Ec2Place
-from lessor.providers.aws.sessions import Accounts
+from lessor.providers.aws.sessions import CONFIG, Accounts
 from lessor.telemetry import CloudWatchSource, Credentials, LabelNames, Metrics, PrometheusSource
 from lessor.telemetry.promql import GPU_SIGNALS, HOST_SIGNALS
 
@@ -52,8 +54,11 @@ def _cloudwatch(
     external_id = environ.get(place.external_id_env, "") if place.external_id_env else ""
     account = Ec2Place(place.name, place.regions, role_arn=place.role_arn, external_id=external_id)
 
+    # A call that nobody waits for any more must not hold the process up when it ends.
+    limits = CONFIG.merge(AwsConfig(read_timeout=source.timeout.total_seconds()))
+
     def client(region: str) -> Callable[[], Any]:
-        return lambda: accounts.client(account, "cloudwatch", region)
+        return lambda: accounts.client(account, "cloudwatch", region, limits)
 
     return CloudWatchSource(
         source.name,

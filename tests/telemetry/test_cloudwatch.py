@@ -12,11 +12,14 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from lessor.config import loads
 from lessor.domain.usage import GpuUse, HostUse, Origin, Reading, Subject
 from lessor.ports import TelemetryError
 from lessor.sandbox.aws.identity import HOME_ACCOUNT, LESSOR_ACCESS_KEY, administrator_key
 from lessor.sandbox.aws.server import RunningSimulator
+from lessor.sources import telemetry_of
 from lessor.telemetry import CloudWatchSource
+from tests.config.sample import VALID
 
 TICK = timedelta(minutes=5)
 MINUTE = timedelta(minutes=1)
@@ -28,7 +31,7 @@ class Cloud:
     """A CloudWatch that the tests write to as an agent does, and the source that reads it."""
 
     def __init__(self, url: str) -> None:
-        self._url = url
+        self.url = url
         self.agent = self.client(administrator_key(HOME_ACCOUNT))
         self.at = datetime.fromtimestamp(time.time() // 300 * 300, UTC)
         self.late = timedelta()
@@ -36,7 +39,7 @@ class Cloud:
     def client(self, key: str) -> Any:
         secrets = {"aws_access_key_id": key, "aws_secret_access_key": "secret"}
         plain = Config(disable_request_compression=True)
-        return boto3.client("cloudwatch", region_name=REGION, endpoint_url=self._url, config=plain, **secrets)
+        return boto3.client("cloudwatch", region_name=REGION, endpoint_url=self.url, config=plain, **secrets)
 
     def put(self, dimensions: Mapping[str, str], figures: Mapping[str, float], minutes: range = range(-5, 0)) -> None:
         """What the agent writes each minute, counted from the end of the tick."""
@@ -182,6 +185,19 @@ def test_only_the_machines_that_are_asked_for_are_read(cloud: Cloud) -> None:
 
 def test_a_cloudwatch_without_figures_gives_an_empty_reading(cloud: Cloud) -> None:
     assert (cloud.read().source, cloud.read().seen) == ("machines", ())
+
+
+def test_the_source_of_a_place_reads_its_account_and_region(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", cloud.url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", LESSOR_ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    cloud.put(card(0), smi(42.0))
+    config = loads(f"{VALID}telemetry:\n  cloudwatch: [{{name: machines, place: research-us}}]\n")
+
+    reading = telemetry_of(config)["machines"].read(cloud.at, TICK)
+
+    assert [(one.origin.machine, one.gpu.util) for one in reading.seen if one.gpu] == [(MACHINE, 42.0)]
 
 
 def test_the_policy_that_ships_allows_reading_and_nothing_else(cloud: Cloud) -> None:

@@ -34,13 +34,16 @@ class Accounts:
         self._sessions: dict[tuple[str, str], boto3.Session] = {}
         self._clients: dict[tuple[str, str, str, str], Any] = {}
 
-    def client(self, place: Ec2Place, service: str, region: str) -> Any:
-        """The client of `service` in `region` for the account of `place`. No call is made yet."""
+    def client(self, place: Ec2Place, service: str, region: str, config: Config = CONFIG) -> Any:
+        """The client of `service` in `region` for the account of `place`. No call is made yet.
+
+        Everybody who asks for the same one has the same `config`.
+        """
         key = (place.role_arn, place.external_id, service, region)
         with self._lock:
             if key not in self._clients:
                 session = self._session(place)
-                self._clients[key] = session.client(service, region_name=region, config=CONFIG)  # type: ignore[call-overload]
+                self._clients[key] = session.client(service, region_name=region, config=config)  # type: ignore[call-overload]
             return self._clients[key]
 
     def _session(self, place: Ec2Place) -> boto3.Session:
