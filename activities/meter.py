@@ -206,7 +206,7 @@ class MeterActivities:
     def _review(self, standing: Standing) -> PageInput:
         """Something keeps it from being idle that its GPUs have no part in (case E17)."""
         what = f"none of its GPUs worked for {NEVER_IDLE.days} days, and it was never idle"
-        return PageInput(Alarm.REVIEW, standing.lease_id, f"{what}: {standing.active_kind} keeps it going")
+        return PageInput(Alarm.NEVER_IDLE, standing.lease_id, f"{what}: {standing.active_kind} keeps it going")
 
 
 def _left_out(ids: tuple[str, ...]) -> str:

@@ -87,6 +87,7 @@ class Alarm(StrEnum):
     FAULTY_GPU = "faulty-gpu"
     UNLABELLED = "unlabelled"
     REVIEW = "review"
+    NEVER_IDLE = "never-idle"
 
 
 @dataclass(frozen=True)

@@ -74,3 +74,11 @@ async def test_a_source_that_falls_silent_again_is_told_again(world: World) -> N
         page = PageInput(Alarm.SOURCE_SILENT, "fleet", f"HTTP 503; its last answer was at 2026-11-27 {at} UTC")
         await world.engine.notifier.page(page, world.clock())
     assert ["15:00" in text for text in await shown(world)] == [False, True]
+
+
+@pytest.mark.parametrize("alarm", [alarm for alarm in Alarm if alarm not in (Alarm.BUDGET, Alarm.NO_WORKFLOW)])
+async def test_no_alarm_is_taken_for_lost_workflows(world: World, alarm: Alarm) -> None:
+    await world.engine.notifier.page(PageInput(alarm, "gpu-aaaa", "what was seen"), world.clock())
+    [told] = await shown(world)
+    assert "open leases have no workflow" not in told
+    assert "Somebody ended these workflows" not in told

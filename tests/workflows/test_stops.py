@@ -243,7 +243,7 @@ async def test_what_works_a_week_without_its_gpus_is_shown_to_administrators(met
         await ActivityEnvironment().run(meter.activities.tick, MeterTick(at, timedelta(hours=1)))
         pages += await ActivityEnvironment().run(meter.activities.tidy, at)
     assert [(page.alarm, page.subject, page.problem) for page in pages] == [
-        (Alarm.REVIEW, lease.id, "none of its GPUs worked for 7 days, and it was never idle: cpu keeps it going")
+        (Alarm.NEVER_IDLE, lease.id, "none of its GPUs worked for 7 days, and it was never idle: cpu keeps it going")
     ] * 2
 
 
