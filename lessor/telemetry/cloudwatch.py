@@ -122,6 +122,10 @@ class CloudWatchSource:
                     points[number].update(zip(result["Timestamps"], result["Values"], strict=True))
         except (ClientError, BotoCoreError) as error:
             raise self._refused(error, region) from None
+        except (LookupError, TypeError, ValueError):
+            raise self._failed(
+                f"gave figures that cannot be read in {region}; check that nothing else answers"
+            ) from None
         bad = next((one for one in state if one != "Complete"), None)
         if bad is not None:
             raise self._failed(f"answered only in part in {region} ({bad or 'a figure is missing'}); it is asked again")

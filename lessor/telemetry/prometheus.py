@@ -61,9 +61,9 @@ class PrometheusSource:
             try:
                 for series in self._series(answer.document):
                     samples.add(series["metric"], float(series["value"][1]))
-            except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+                return samples.reading(self.name, at, length)
+            except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError):
                 raise self._failed("has series that cannot be read; check that its url is Prometheus'") from None
-            return samples.reading(self.name, at, length)
 
     def _series(self, document: dict[str, Any]) -> list[dict[str, Any]]:
         """The series of a whole answer."""

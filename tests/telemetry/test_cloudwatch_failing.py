@@ -31,6 +31,7 @@ class FakeCloudWatch:
     silent: frozenset[int] = frozenset()
     slow: threading.Event | None = None
     paged: bool = False
+    torn: bool = False
     lists: int = 0
     asked: list[int] = field(default_factory=list)
 
@@ -61,7 +62,10 @@ class FakeCloudWatch:
             half = [_result(one, times[:2], "PartialData") for one in ids]
             yield {"MetricDataResults": half, "Messages": []}
             times = times[2:]
-        yield {"MetricDataResults": [_result(one, times, self.status) for one in ids], "Messages": self.messages}
+        results = [_result(one, times, self.status) for one in ids]
+        for result in results if self.torn else ():
+            result["Values"] = result["Values"][1:]
+        yield {"MetricDataResults": results, "Messages": self.messages}
 
 
 def _dimensions(card: int) -> list[dict[str, str]]:
@@ -130,6 +134,7 @@ def test_the_pages_of_an_answer_are_put_together() -> None:
         (FakeCloudWatch(status="Forbidden"), "answered only in part in us-east-1 (Forbidden)"),
         (FakeCloudWatch(silent=frozenset({0})), "answered only in part in us-east-1 (a figure is missing)"),
         (FakeCloudWatch(messages=[{"Code": "MaxMetricsExceeded"}]), "only in part in us-east-1 (MaxMetricsExceeded)"),
+        (FakeCloudWatch(torn=True), "gave figures that cannot be read in us-east-1"),
         (FakeCloudWatch(error=refused("Throttling")), "asked to come back later in us-east-1 (Throttling)"),
         (FakeCloudWatch(error=refused("AccessDenied")), "may not be read in us-east-1 (AccessDenied); give lessor's"),
         (FakeCloudWatch(error=refused("RequestExpired")), "does not accept our clock or credentials in us-east-1"),

@@ -79,10 +79,17 @@ def test_no_whole_answer_is_an_error_that_says_what_to_do(answers: Answers, said
         {"metric": {"lessor_signal": "engine"}, "value": [1, None]},
         {"metric": None, "value": [1, "0"]},
         "engine",
+        [
+            {"metric": {"lessor_signal": "gpu-samples", "gpu": "0"}, "value": [1, "20"]},
+            {"metric": {"lessor_signal": "gpu-newest", "gpu": "0"}, "value": [1, "1e300"]},
+        ],
+        {"metric": {"lessor_signal": "gpu-samples", "gpu": "0", "pod": 7}, "value": [1, "20"]},
     ],
 )
 def test_one_series_that_cannot_be_read_is_an_error(series: object) -> None:
-    body = json.dumps({**VECTOR, "data": {"resultType": "vector", "result": [series]}})
+    body = json.dumps(
+        {**VECTOR, "data": {"resultType": "vector", "result": series if isinstance(series, list) else [series]}}
+    )
 
     assert "has series that cannot be read" in failure(Answers(body=body))
 
