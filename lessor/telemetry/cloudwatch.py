@@ -133,7 +133,9 @@ class CloudWatchSource:
 
     def _refused(self, error: ClientError | BotoCoreError, region: str) -> TelemetryError:
         if not isinstance(error, ClientError):
-            return self._failed(f"cannot be reached in {region} ({type(error).__name__}); check network and region")
+            return self._failed(
+                f"cannot be reached in {region} ({type(error).__name__}); check network, region and credentials"
+            )
         code = str(error.response.get("Error", {}).get("Code", ""))
         if code in ACCESS:
             return self._failed(f"may not be read in {region} ({code}); give lessor's role the policy in deploy/aws")

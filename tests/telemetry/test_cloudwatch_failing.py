@@ -141,7 +141,7 @@ def test_the_pages_of_an_answer_are_put_together() -> None:
         (FakeCloudWatch(error=refused("Odd")), "failed in us-east-1 (Odd)"),
         (
             FakeCloudWatch(error=EndpointConnectionError(endpoint_url="https://x")),
-            "cannot be reached in us-east-1 (EndpointConnectionError); check network and region",
+            "cannot be reached in us-east-1 (EndpointConnectionError); check network, region and",
         ),
     ],
 )
