@@ -445,6 +445,8 @@ def test_E28_full_use_for_three_days_is_shown_to_administrators_and_nothing_else
     assert standing.verdict is Verdict.BUSY
     judged.silence(5)
     assert at_maximum(judged.tick(*gpus(1.0, 0.5)), judged.terms) == ("0 of i-0aaa",)
+    judged.now += 5 * judged.every
+    assert at_maximum(judged.tick(*gpus(1.0, 0.5)), judged.terms) == ("0 of i-0aaa",)
     assert at_maximum(judged.tick(*gpus(0.9, 0.5)), judged.terms) == ()
 
 

@@ -90,6 +90,19 @@ def test_what_is_never_stopped_is_warned_only() -> None:
     assert len(replayed(agreed, (300, 0.0)).rests) == 1
 
 
+def test_an_administrators_word_holds_as_long_as_it_held() -> None:
+    found = replayed(one_gpu(spared=Spared("U0ADMIN", READY, "a demo", READY + HOUR)), (300, 0.0))
+    assert len(found.rests) == 1
+
+
+def test_no_step_rests_on_a_tick_that_was_not_whole() -> None:
+    lease = one_gpu()
+    seen = list(day(lease, (10, 0.9), (110, 0.0)))
+    seen[69] = Observation(lease.id, seen[69].at)
+    (found,) = replay({lease.id: lease}.get, seen, STRICT)
+    assert [(one.since - READY) // MINUTE for one in found.rests] == [71]
+
+
 def test_money_of_an_unknown_price_is_unknown() -> None:
     found = replayed(one_gpu(spans=(Span(LAUNCHED, READY + 8 * HOUR, None),)), (300, 0.0))
     assert found.saved == 240 * MINUTE

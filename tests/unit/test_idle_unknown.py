@@ -82,15 +82,15 @@ def test_less_than_nine_tenths_of_the_window_is_unknown_and_the_clock_starts_ane
 @pytest.mark.parametrize("judged_too", [True, False])
 def test_a_window_that_was_too_thin_in_between_begins_anew_whether_or_not_anybody_looked(judged_too: bool) -> None:
     judged = of(1)
-    judged.ticks(1, gpu())
-    for minute in range(2, 62):
-        judged.silence() if minute in (2, 12, 22, 32, 42, 52) else judged.tick(gpu())
+    for minute in range(1, 62):
+        judged.silence() if minute in (3, 12, 22, 32, 42, 52) else judged.tick(gpu())
+    assert judged.standing.verdict is Verdict.IDLE
     if judged_too:
-        judged.silence(), judged.silence()
+        assert judged.silence().verdict is Verdict.UNKNOWN, "seven of the last sixty are missing"
     else:
-        judged.now += 2 * judged.every
-    assert judged.tick(gpu()).verdict is Verdict.UNKNOWN
-    assert verdict(judged.ticks(59, gpu())) == (Verdict.IDLE, at(63))
+        judged.now += judged.every
+    assert judged.tick(gpu()).verdict is Verdict.UNKNOWN, "six are now, but seven were"
+    assert verdict(judged.ticks(59, gpu())) == (Verdict.IDLE, at(62))
 
 
 def test_a_window_of_very_many_ticks_is_remembered_in_part_and_watched_in_every_part() -> None:
