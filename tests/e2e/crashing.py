@@ -128,7 +128,8 @@ class Crashing:
 async def crashing(aws: RunningSimulator, folder: Path) -> AsyncIterator[Crashing]:
     """Everything but the worker, which `start` starts; it is killed at the end."""
     aws.reset()
-    demo_policy(folder, {"min_duration": "1s", "short_warnings": "[1s]", "notice": "1s", "grace": "1s"}, RULES)
+    timings = {"min_duration": "1s", "short_warnings": "[1s]", "notice": "1s", "grace": "1s"}
+    demo_policy(folder, timings, RULES, telemetry={"every": "30min"})
     policy = folder / "lessor.yaml"
     ledger_url = f"sqlite:///{folder / 'lessor.db'}"
     async with AsyncExitStack() as stack:

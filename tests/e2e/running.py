@@ -44,16 +44,16 @@ class Running(Sandbox):
 
 
 def demo_policy(
-    data: Path, changes: Mapping[str, str] | None = None, policy: str = "", idle: Mapping[str, str] | None = None
+    data: Path, changes: Mapping[str, str] | None = None, policy: str = "", **sections: Mapping[str, str]
 ) -> None:
     """Lay the demo's configuration into the data directory, with lines of its `lease` section changed.
 
-    `policy` replaces its section of that name; `idle` changes lines of that section.
+    `policy` replaces its section of that name; the others change lines of the sections of their names.
     """
     data.mkdir(parents=True, exist_ok=True)
     text = (resources.files("lessor.sandbox") / "demo.yaml").read_text()
-    for section, changed in (("lease", changes), ("idle", idle)):
-        for key, value in (changed or {}).items():
+    for section, changed in {"lease": changes or {}, **sections}.items():
+        for key, value in changed.items():
             line = re.search(rf"^{section}:\n(?:[ #].*\n)*?  {key}: (.*)", text, flags=re.MULTILINE)
             assert line, f"{section} of the demo says nothing of {key}"
             text = f"{text[: line.start(1)]}{value}{text[line.end(1) :]}"
