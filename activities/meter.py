@@ -210,4 +210,4 @@ class MeterActivities:
 
 
 def _left_out(ids: tuple[str, ...]) -> str:
-    return f"{len(ids)} leases cannot be metered, such as {ids[0]}; the worker's log says why" if ids else ""
+    return f"{len(ids)} cannot be metered, such as {ids[0]}; the worker's log says why" if ids else ""

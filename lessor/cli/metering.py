@@ -93,7 +93,8 @@ def _status(status: MeterStatus, zone: str) -> Iterator[str]:
 
 def _report(report: MeterReport, zone: str) -> Iterator[str]:
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(report.verdicts.items())) or "none"
-    yield f"latest tick: {local(report.at, zone)}, {report.leases} leases: {verdicts}"
+    count = "1 lease" if report.leases == 1 else f"{report.leases} leases"
+    yield f"latest tick: {local(report.at, zone)}, {count}: {verdicts}"
     yield from (_source(source, zone) for source in report.sources)
     yield from (words for words in (report.brake, report.problem) if words)
 

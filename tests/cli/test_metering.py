@@ -69,7 +69,7 @@ def test_the_state_of_the_meter_names_each_source_and_the_brake(lessor: Lessor, 
     assert (result.exit_code, result.stdout.splitlines()) == (
         0,
         [
-            "latest tick: Wednesday 3 June 2026 15:11 CEST, 1 leases: 1 busy",
+            "latest tick: Wednesday 3 June 2026 15:11 CEST, 1 lease: 1 busy",
             "prometheus: 2 GPUs and machines",
             "the brake is off",
         ],

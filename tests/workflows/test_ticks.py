@@ -180,7 +180,7 @@ async def test_one_lease_that_cannot_be_judged_spoils_no_other(meter: Meter) -> 
 
     meter.plan = Plan()  # type: ignore[assignment]
     report = await meter.tick()
-    assert report.problem.startswith("1 leases cannot be metered, such as gpu-00000002")
+    assert report.problem.startswith("1 cannot be metered, such as gpu-00000002")
     assert report.leases == 2
     assert meter.standing(leases[0]).verdict is Verdict.BUSY
     assert meter.standing(leases[2]).verdict is Verdict.UNKNOWN
