@@ -98,11 +98,13 @@ async def test_E02_one_alert_that_names_the_source_after_three_intervals_and_not
 
 
 async def test_E02_one_source_that_is_down_says_nothing_of_the_leases_of_another(ledger: SqlLedger) -> None:
-    other = FakeTelemetry("cloudwatch", fail=silent("cloudwatch"))
+    other = FakeTelemetry("cloudwatch")
     meter = Meter(ledger, others=(other,))
     lease = fleet(meter, 10)[0]
     meter.source.all([lease], IDLE)
-    await meter.ticks(WINDOW)
+    await meter.tick()
+    other.fail = silent("cloudwatch")
+    await meter.ticks(WINDOW - 1)
     assert meter.verdicts == [(lease.id, "idle")]
     assert (await meter.clearance(lease)).clear
 
