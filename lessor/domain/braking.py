@@ -26,7 +26,7 @@ WORD_HOLDS = timedelta(hours=24)
 AT_ONCE = 0.5
 """More than this share of the leases that worked, silent in one tick, is no coincidence."""
 
-SOURCE = "an administrator has to look at this; `lessor brake off REASON` takes it off"
+REMEDY = "an administrator has to look at this; `lessor brake off REASON` takes it off"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def too_many(stops: Iterable[datetime | None], fleet: int, terms: BrakeTerms, br
     count = sum(stop is not None and stop <= at + WITHIN for stop in stops)
     if count <= terms.most(fleet):
         return ""
-    return f"{count} of {fleet} leases would be stopped as idle within an hour; nothing is stopped, {SOURCE}"
+    return f"{count} of {fleet} leases would be stopped as idle within an hour; nothing is stopped, {REMEDY}"
 
 
 def all_at_once(
@@ -81,4 +81,4 @@ def all_at_once(
     quiet = sum(verdict not in (Verdict.BUSY, Verdict.WARMING_UP) for verdict in still.values())
     if quiet < terms.least or quiet <= AT_ONCE * len(still):
         return ""
-    return f"{quiet} of {len(still)} leases that worked went quiet in one tick; nothing is stopped, {SOURCE}"
+    return f"{quiet} of {len(still)} leases that worked went quiet in one tick; nothing is stopped, {REMEDY}"
