@@ -69,7 +69,6 @@ def idle_facts(lease: Lease, now: datetime) -> dict[str, object]:
         "spending": capping.spending(lease, now),
         "pause": lease.pause,
         "pause_words": lease.pause.words if lease.pause else "",
-        "needs_consent": lease.volatile and lease.consent is None,
         "disk_cost": storage_cost(lease, now) if lease.storage else None,
         "disk_gib": sum(one.gib for one in lease.storage if one.end is None),
         "disk_monthly": _monthly(lease),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from lessor.contracts import Notice, Verb
-from lessor.domain import capping, extension, idling
+from lessor.domain import capping, extension, idling, suspension
 from lessor.domain.idle import Evidence, IdleTerms, Verdict
+from lessor.domain.ladder import Consent, Rung
+from lessor.domain.lease import Event, changed
 from lessor.sandbox.slack import buttons, visible_text
 from lessor.when import local
 from tests.bot.doing_nothing import HOUR, MINUTE, seen_idle, stopped, warned
@@ -99,3 +101,24 @@ async def test_what_is_never_stopped_is_told_once_a_day_by_a_new_message_that_sa
     second = await requester.wait_for_message("does nothing, for 1 d 1 h")
     assert second["ts"] > first["ts"]
     assert (buttons(second), buttons(await requester.wait_for_message("a newer warning stands"))) == (ROW, [])
+
+
+async def test_whose_stop_loses_local_disks_is_told_so_by_each_warning_and_after_the_stop(world: World) -> None:
+    lease = await world.running(await world.ask(duration=timedelta(days=3)))
+    now = world.clock()
+    noted = Event("noted", now, "lessor", {})
+    await world.engine.apply(changed(lease, noted, volatile=True, consent=Consent(REQUESTER.id, now)))
+    lost = "*What is on its local disks is lost for good.* Its other disks are kept and charged"
+    requester = world.slack.person("requester")
+    lease, _ = await warned(world, await seen_idle(world, world.engine.leases[lease.id]))
+    assert lost in visible_text(await requester.wait_for_message("does nothing, for 1 h"))
+    world.clock.moved += 45 * MINUTE
+    lease, _ = await warned(world, await seen_idle(world, lease), Rung.FINAL)
+    assert lost in visible_text(await requester.wait_for_message("*Last warning:*"))
+    world.clock.moved += 20 * MINUTE
+    lease = await seen_idle(world, lease)
+    assert lease.idle is not None
+    lease = await world.move(lease, idling.stop, lease.idle.evidence, world.clock())
+    await world.move(lease, suspension.suspended, world.clock(), world.clock())
+    told = visible_text(await requester.wait_for_message("*Stopped for doing nothing:*"))
+    assert "What was on its local disks is lost. Its other disks are kept" in told
