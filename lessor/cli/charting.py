@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from lessor.cli.browsing import lease_id
 from lessor.cli.output import tell
 from lessor.cli.session import DONE, Session
 from lessor.domain.errors import Refused
+from lessor.domain.lease import Lease
 from lessor.domain.people import Person
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ async def save_chart(session: Session, gateway: Gateway, person: Person, text: s
     if kind not in KINDS:
         raise Refused("no-format", f"'{target.name[-40:]}' ends in no format; use one of {', '.join(KINDS)}")
     lease, now = await gateway.lease(lease_id(text)), session.now()
-    begin = now - timedelta(hours=hours)
+    begin = _begin(lease, now, hours)
     seen = await gateway.meter.seen(lease.id, max(begin, now - SAMPLES), now + timedelta(seconds=1))
     shown = figures(frame_of(lease, begin, now, person.tz), seen, await gateway.meter.usage(lease.id, begin, now))
     if not shown["points"] and not shown["hours"]:
@@ -37,6 +38,14 @@ async def save_chart(session: Session, gateway: Gateway, person: Person, text: s
     facts = {"id": lease.id, "file": str(target), "bytes": len(drawn), "since": begin.isoformat()}
     tell(session.as_json, facts, f"{target}: what {lease.id} was seen doing in the last {hours} hours")
     return DONE
+
+
+def _begin(lease: Lease, now: datetime, hours: int) -> datetime:
+    """Not before the lease was ready, since nothing was seen of it then; with its whole first hour if that is a bar."""
+    asked, ready = now - timedelta(hours=hours), lease.ready_at
+    if ready is None:
+        return asked
+    return max(asked, ready if ready > now - SAMPLES else ready.replace(minute=0, second=0, microsecond=0))
 
 
 def _write(target: Path, content: bytes) -> None:

@@ -69,6 +69,16 @@ def test_hours_before_the_samples_are_bars(lessor: Lessor, tmp_path: Path) -> No
     assert [one["percent"] for layer in values for one in layer if one.get("series") == BUSIEST] == [0.0] * 4
 
 
+def test_the_chart_of_a_young_lease_begins_with_it(lessor: Lessor, gateway: FakeGateway, tmp_path: Path) -> None:
+    ready = NOW - 3 * HOUR
+    gateway.leases_ = {LEASE_ID: replace(LEASE, ready_at=ready)}
+    target = tmp_path / "use.json"
+    result = lessor("usage", LEASE_ID, "--chart", str(target), "--json")
+    assert json.loads(result.stdout)["since"] == ready.isoformat()
+    begin, end = json.loads(target.read_text())["layer"][-1]["encoding"]["x"]["scale"]["domain"]
+    assert timedelta(milliseconds=end - begin) == 3 * HOUR
+
+
 def test_what_cannot_be_drawn_is_refused_with_what_to_do(lessor: Lessor, tmp_path: Path, meter: FakeMeter) -> None:
     result = lessor("usage", LEASE_ID, "--chart", str(tmp_path / "use.pdf"))
     assert (result.exit_code, "use one of png, svg, json" in result.stderr) == (1, True)
