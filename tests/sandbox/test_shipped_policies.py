@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from importlib import resources
 
 import pytest
 
 from lessor.config import Config, loads
+from lessor.domain.request import Workload
 from lessor.sandbox.demo import POLICY as DEMO
 from lessor.sandbox.slack import Workspace
 from lessor.sandbox.up import POLICY as UP
@@ -50,3 +52,12 @@ def test_what_lessor_up_offers_to_try() -> None:
     assert any(ref.startswith(SLACK_GROUP) for ref in approvers(config))
     assert {limit.scope for limit in config.organisation.limits} == {"team:research", "team:platform", "person:*"}
     assert set(config.schedules) == {"office", "workshop"}
+
+
+def test_only_notebooks_and_experiments_are_spared_in_working_hours() -> None:
+    thresholds = shipped(UP).idle
+    assert {kind: level.spare for kind, level in thresholds.workloads.items()} == {
+        Workload.NOTEBOOK: timedelta(minutes=10),
+        Workload.EXPERIMENT: timedelta(minutes=10),
+    }
+    assert (thresholds.stop, thresholds.spare) == (timedelta(minutes=6), None)
