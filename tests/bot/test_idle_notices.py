@@ -29,6 +29,16 @@ async def test_what_was_stopped_says_what_its_disks_cost_and_has_a_start_button(
     assert world.engine.leases[lease.id].pause is None
 
 
+async def test_what_its_owner_stopped_names_them_once(world: World) -> None:
+    lease = await world.running(await world.ask())
+    await world.act(lease, Verb.STOP, REQUESTER.id)
+    now = world.clock()
+    await world.move(world.engine.leases[lease.id], suspension.suspended, now, now)
+    told = visible_text(await world.slack.person("requester").wait_for_message("*Stopped:*"))
+    assert f"<@{REQUESTER.id}> asked for it.\n" in told
+    assert told.count(REQUESTER.id) == 1
+
+
 async def test_E19_some_idle_gpus_are_told_with_a_smaller_size_and_nothing_is_stopped(world: World) -> None:
     lease = await world.running(await world.ask())
     world.clock.moved += 2 * HOUR
