@@ -153,8 +153,13 @@ def _others(asked: _Asked) -> Iterable[str]:
 
 
 def _restarts(asked: _Asked) -> str:
-    """Which exporters began anew: of all of them, for the label that names a lease is not on this series."""
-    return _named(RESTARTED, TARGET, f"changes({asked.series('process_start_time_seconds')}[{asked.window}]) > 0")
+    """Which exporters began anew: of all of them, for the label that names a lease is not on this series.
+
+    A range knows only what changed between two of its own samples, so the first one is held against the one before.
+    """
+    began = asked.series("process_start_time_seconds")
+    since = f"{began} != {began} offset {asked.length // timedelta(milliseconds=1)}ms"
+    return _named(RESTARTED, TARGET, f"changes({began}[{asked.window}]) > 0 or {since}")
 
 
 def _covered(asked: _Asked, of_host: Sequence[str]) -> str:

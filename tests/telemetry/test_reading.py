@@ -214,3 +214,15 @@ def test_a_store_without_samples_gives_an_empty_reading(store: Store) -> None:
     reading = store.read()
 
     assert (reading.source, reading.at, reading.seen) == ("fleet", store.end, ())
+
+
+def test_an_exporter_that_began_anew_between_two_ticks_is_told_in_the_later_one(store: Store) -> None:
+    """The last sample before a tick and its first one are in no range together."""
+    exporter = eight("node-1")
+    store.keep(exporter, since=-900.0, until=-600.0)
+    exporter.restart()
+    store.keep(exporter, since=-600.0)
+
+    ticks = [store.read(at=store.end + step * TICK) for step in (-2, -1, 0)]
+
+    assert [{one.restarted for one in tick.seen} for tick in ticks] == [{False}, {True}, {False}]

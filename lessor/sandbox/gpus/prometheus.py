@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
+from email.utils import formatdate
 from typing import Any
 
 from aiohttp import web
@@ -39,7 +40,9 @@ class Api:
         taken = time.monotonic() - began
         self._simulation.asked.append(Asked(self._simulation.clock(), given.get("query", ""), taken, outcome))
         if isinstance(answer, dict):
-            return web.json_response(answer, status=_STATUS.get(answer.get("errorType", ""), 200))
+            answer = web.json_response(answer, status=_STATUS.get(answer.get("errorType", ""), 200))
+        # Who asks compares clocks by this header, and all times here are those of the simulation's.
+        answer.headers["date"] = formatdate(self._simulation.clock(), usegmt=True)
         return answer
 
     async def _answer(self, given: Mapping[str, str]) -> Json | web.Response:

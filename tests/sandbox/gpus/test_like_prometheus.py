@@ -87,6 +87,11 @@ ASKED = [
     f'{ENGINE}{{gpu="0"}} or {ENGINE}{{gpu=~"0|1"}} or vector(7)',
     f"-{ENGINE} * 100 / 3 + 1",
     f"2 - {ENGINE} % 0.1",
+    f"{ENGINE} * DCGM_FI_DEV_FB_USED / DCGM_FI_DEV_FB_FREE",
+    f"{ENGINE} > DCGM_FI_PROF_SM_ACTIVE",
+    f"{ENGINE} == bool DCGM_FI_PROF_SM_ACTIVE",
+    f"{ENGINE} + lessor_host_cpu_percent",
+    "process_start_time_seconds != process_start_time_seconds offset 1m",
     "lessor_host_cpu_percent == 2 or lessor_host_cpu_percent > 30",
     "vector(time())",
     'scalar(lessor_host_cpu_percent{instance_id="none"}) == bool 1',
@@ -135,6 +140,8 @@ def test_both_answer_the_same(pair: Pair, query: str, at: float) -> None:
         f'label_replace({ENGINE}, "0", "x", "gpu", ".*")',
         f'label_replace({ENGINE}, "gpu", "x", "gpu", "(")',
         f'label_replace(max by (gpu) ({ENGINE}), "gpu", "", "gpu", ".*")',
+        f"{ENGINE} / {{__name__=~'DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_PROF_SM_ACTIVE'}}",
+        f"{{__name__=~'DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_PROF_SM_ACTIVE'}} / {ENGINE}",
         "max_over_time({__name__=~'DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_PROF_SM_ACTIVE'}[5m])",
     ],
 )
@@ -157,7 +164,6 @@ def test_both_refuse_the_same(pair: Pair, query: str) -> None:
         (f"rate({ENGINE}[5m])", 'unknown function with name "rate"'),
         (f"{ENGINE} / on (UUID, GPU_I_ID) {ENGINE}", "matching with `on` is not simulated"),
         (f"topk(3, {ENGINE})", 'unknown function with name "topk"'),
-        (f"{ENGINE} / {ENGINE}", "`/` between two vectors is not simulated"),
     ],
 )
 def test_what_only_a_real_one_understands_is_refused_and_never_guessed(pair: Pair, query: str, said: str) -> None:

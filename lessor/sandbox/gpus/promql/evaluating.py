@@ -21,7 +21,7 @@ from lessor.sandbox.gpus.promql.tree import (
     String,
     Subquery,
 )
-from lessor.sandbox.gpus.promql.vectors import Labels, Sample, Vector, combined, nameless, relabelled, unique
+from lessor.sandbox.gpus.promql.vectors import Labels, Sample, Vector, combined, matched, nameless, relabelled, unique
 
 Points = list[tuple[int, float]]
 
@@ -87,12 +87,16 @@ class _Evaluation:
         return [Sample(dict(key), GROUPED[node.op](values), self.now) for key, values in groups.items()]
 
     def _computed(self, node: Binary) -> Vector:
-        if "scalar" not in (node.left.kind, node.right.kind):
-            raise execution_error(f"`{node.op}` between two vectors is not simulated")
-        swapped = node.left.kind == "scalar"
-        vector = self.vector(node.right if swapped else node.left)
-        other = self.number(node.left if swapped else node.right)
-        pairs = [(one, BETWEEN[node.op](*((other, one.value) if swapped else (one.value, other)))) for one in vector]
+        compute = BETWEEN[node.op]
+        if node.left.kind == "scalar":
+            other = self.number(node.left)
+            pairs = [(one, compute(other, one.value)) for one in self.vector(node.right)]
+        elif node.right.kind == "scalar":
+            other = self.number(node.right)
+            pairs = [(one, compute(one.value, other)) for one in self.vector(node.left)]
+        else:
+            both = matched(self.vector(node.left), self.vector(node.right))
+            pairs = [(one, compute(one.value, there.value)) for one, there in both]
         if node.op in COMPARISONS and not node.boolean:
             return [Sample(one.labels, one.value, self.now) for one, holds in pairs if holds]
         return unique([Sample(nameless(one.labels), float(value), self.now) for one, value in pairs])

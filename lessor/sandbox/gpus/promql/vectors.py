@@ -32,6 +32,20 @@ def combined(op: str, left: Vector, right: Vector) -> Vector:
     return [one for one in left if (_signature(one) in there) == (op == "and")]
 
 
+def matched(left: Vector, right: Vector) -> list[tuple[Sample, Sample]]:
+    """Each sample with the one of the other side that has the same labels but the name, where there is one."""
+    there: dict[frozenset[tuple[str, str]], Sample] = {}
+    for one in right:
+        if there.setdefault(_signature(one), one) is not one:
+            raise execution_error("found duplicate series for the match group on the right hand-side of the operation")
+    pairs = [(one, there[_signature(one)]) for one in left if _signature(one) in there]
+    if len({_signature(one) for one, _ in pairs}) < len(pairs):
+        raise execution_error(
+            "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)"
+        )
+    return pairs
+
+
 def relabelled(vector: Vector, label: str, replacement: str, source: str, pattern: str) -> Vector:
     """What `label_replace` gives: a label is set where the whole of another one matches."""
     try:
