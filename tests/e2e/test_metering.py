@@ -57,6 +57,7 @@ class Scene:
 
     def __init__(self, world: World, store: Store, begin: datetime) -> None:
         self.world = world
+        self.leases: list[Handle] = []
         self._store = store
         self._by = begin + LENGTH - store.end
         self._begin = begin - self._by
@@ -74,7 +75,7 @@ class Scene:
         return self._begin + self._by + minutes * MINUTE
 
     async def passes(self, minutes: int) -> MeterReport:
-        return await ticks(self.world, minutes // 5, EVERY)
+        return await ticks(self.world, minutes // 5, EVERY, self.leases)
 
     async def lease(self, handle: Handle) -> Lease:
         return await self.world.lease(handle)
@@ -92,8 +93,8 @@ async def leased(store: Store, *needs: int) -> AsyncIterator[tuple[Scene, list[H
         # The story begins with a tick: else its first tick is whole or not by the second in which the test runs.
         scene = Scene(world, store, begin + EVERY - (begin - datetime.min.replace(tzinfo=UTC)) % EVERY)
         async with world.working():
-            handles = [await world.active(need=Need("A10G", count)) for count in needs]
-            yield scene, handles
+            scene.leases = [await world.active(need=Need("A10G", count)) for count in needs]
+            yield scene, scene.leases
 
 
 def one(do: Callable[[Gpu], None]) -> Exporter:

@@ -64,13 +64,13 @@ async def test_an_idle_lease_is_warned_twice_and_stopped_and_its_quota_stays(wor
     world.idle_plan = QUICK
     handle = await world.active()
     shows(world, handle, IDLE)
-    await ticks(world, 6)
+    await ticks(world, 6, MINUTE, [handle])
     lease = await world.when(handle, lambda found: found.idle is not None, "idle")
     await world.told(handle, "idle-warning")
     assert lease.idle is not None
     assert lease.idle.terms.stop == 40 * MINUTE
     for _ in range(45):
-        await ticks(world, 1)
+        await ticks(world, 1, MINUTE, [handle])
         if (await world.lease(handle)).state is State.SUSPENDED:
             break
     lease = await world.when(handle, lambda found: found.suspended_at is not None, "stopped")
@@ -91,7 +91,7 @@ async def test_work_that_begins_again_ends_the_ladder_and_busy_leases_hear_nothi
     idle, busy = await world.active(), await world.active()
     shows(world, idle, IDLE)
     shows(world, busy, BUSY)
-    await ticks(world, 6)
+    await ticks(world, 6, MINUTE, [idle, busy])
     await world.told(idle, "idle-warning")
     shows(world, idle, BUSY)
     assert (await ticks(world, 1)).told == (idle.id,)
