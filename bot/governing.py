@@ -15,6 +15,7 @@ from bot.blocks.text import cut, quoted
 from bot.desk import Desk
 from lessor.contracts import Verb
 from lessor.domain.errors import Refused
+from lessor.domain.figures import peaks_of
 from lessor.domain.identity import parse_lease_id
 from lessor.domain.people import Person
 from lessor.ports import StoredEvent
@@ -25,8 +26,6 @@ VERDICTS_SINCE = timedelta(days=30)
 VERDICTS_MOST = 20
 WORDS_MOST = 400
 NO_LONGER = frozenset({"off", "no longer"})
-
-_FIGURES = ("engine", "util", "memory", "power", "cpu", "network", "disk", "sessions", "requests")
 
 
 class Governing:
@@ -101,11 +100,10 @@ class Governing:
 def _dispute(stored: StoredEvent) -> dict[str, object]:
     """One verdict that was called wrong, with what it rested on."""
     event = stored.event
-    figures = {name: event.data[f"peak_{name}"] for name in _FIGURES if f"peak_{name}" in event.data}
     return {
         "lease_id": stored.lease_id,
         "event": event,
         "since": datetime.fromisoformat(event.data["since"]) if event.data.get("since") else None,
-        "figures": cut(", ".join(f"{name} {value}" for name, value in figures.items()), WORDS_MOST),
+        "figures": cut(peaks_of(event.data), WORDS_MOST),
         "reason": quoted(event.data.get("reason", ""), WORDS_MOST),
     }

@@ -13,7 +13,7 @@ from lessor.cli.policies import opened_ledger
 from lessor.cli.session import DONE, Session, refusals
 from lessor.config import load
 from lessor.domain.errors import Refused
-from lessor.domain.figures import PEAKS
+from lessor.domain.figures import peaks_of
 from lessor.domain.idle import IdleTerms, Standing, Verdict
 from lessor.domain.idle_review import NEVER_IDLE, at_maximum, kept_up
 from lessor.domain.judging import QUIET, partly_idle
@@ -156,9 +156,8 @@ def _standing_facts(standing: Standing, lease: Lease, notes: list[str]) -> dict[
 
 def _dispute(stored: StoredEvent) -> tuple[str, ...]:
     event = stored.event
-    figures = ", ".join(f"{name} {event.data[f'peak_{name}']}" for name in PEAKS if f"peak_{name}" in event.data)
-    said = event.data.get("reason", "")
-    return (minute(event.at), stored.lease_id, event.actor, event.data.get("verdict", ""), said, figures)
+    verdict, said = event.data.get("verdict", ""), event.data.get("reason", "")
+    return (minute(event.at), stored.lease_id, event.actor, verdict, said, peaks_of(event.data))
 
 
 def _dispute_facts(stored: StoredEvent) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lessor.domain.idle import Evidence
 
 PEAKS = ("engine", "util", "memory", "power", "cpu", "network", "disk", "sessions", "requests")
@@ -26,3 +28,9 @@ def figures(evidence: Evidence) -> dict[str, str]:
     if evidence.problem:
         known["problem"] = evidence.problem
     return {name: str(value) for name, value in known.items()}
+
+
+def peaks_of(data: Mapping[str, str]) -> str:
+    """The peaks of such a record for people, to three decimals: `engine 0.004, util 3`; empty if there are none."""
+    known = ((name, data[f"peak_{name}"]) for name in PEAKS if f"peak_{name}" in data)
+    return ", ".join(f"{name} {round(float(peak), 3):.12g}" for name, peak in known)

@@ -157,7 +157,8 @@ WRONG = Event(
     "verdict-disputed",
     NOW - HOUR,
     "U0REQUESTER",
-    {"reason": "it waits for the queue", "verdict": "idle", "peak_util": "3.0", "peak_cpu": "12.5", "told": "1"},
+    {"reason": "it waits for the queue", "verdict": "idle", "told": "1"}
+    | {"peak_util": "3.0", "peak_memory": "0.000244140625", "peak_cpu": "12.5"},
 )
 
 
@@ -168,7 +169,7 @@ def test_verdicts_that_people_called_wrong_are_listed_with_what_they_rested_on(
     (found,) = json.loads(lessor("idle", "disputes", "--json").stdout)
     assert (found["id"], found["by"], found["reason"]) == ("gpu-7k3qxa2m", "U0REQUESTER", "it waits for the queue")
     shown = " ".join(lessor("idle", "disputes").stdout.split())
-    assert "it waits for the queue util 3.0, cpu 12.5" in shown
+    assert "it waits for the queue util 3, memory 0, cpu 12.5" in shown
     recorded(ledger)
 
 
