@@ -77,6 +77,9 @@ def start(lease: Lease, by: str, now: datetime) -> Change:
     """It may run again, with its hours if it has any. Raises `Refused`: wrong-state, not-paused."""
     require_state(lease, *IN_USE)
     if lease.pause is None:
-        raise Refused("not-paused", f"{lease.id} was not stopped by anybody; there is nothing to start")
+        if lease.state is State.SUSPENDED:
+            already = "is being started already, or starts with its working hours; nothing was changed"
+            raise Refused("not-paused", f"{lease.id} {already}")
+        raise Refused("not-paused", f"{lease.id} is {lease.state.value}; there is nothing to start")
     event = Event("start-asked", now, by, {"stopped": lease.pause.why.value, "since": lease.pause.at.isoformat()})
     return changed(lease, event, pause=None, idle=None, snooze=None, snoozes=0, capacity=None)

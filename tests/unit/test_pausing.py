@@ -108,6 +108,15 @@ def test_a_start_begins_everything_anew() -> None:
     assert refused_with(pausing.start, running, "U0", NOW + 2 * HOUR) == "not-paused"
 
 
+def test_whoever_starts_it_twice_is_told_that_it_starts_already() -> None:
+    started = pausing.start(seen_stopped(asked(twice_warned())), "U0", NOW + HOUR).lease
+    with pytest.raises(Refused, match="is being started already, or starts with its working hours"):
+        pausing.start(started, "U0", NOW + HOUR)
+    running = suspension.started_again(started, NOW + HOUR, NOW + HOUR).lease
+    with pytest.raises(Refused, match="is active; there is nothing to start"):
+        pausing.start(running, "U0", NOW + HOUR)
+
+
 def test_what_is_started_outside_its_hours_waits_for_them() -> None:
     lease = pausing.start(asked(a_lease(State.SUSPENDED), CLOSES + HOUR), "U0", CLOSES + 2 * HOUR).lease
     assert suspension.runs_again(lease, CLOSES + 2 * HOUR) == CLOSES + 21 * HOUR
