@@ -32,11 +32,11 @@ async def save_chart(session: Session, gateway: Gateway, person: Person, text: s
     seen = await gateway.meter.seen(lease.id, max(begin, now - SAMPLES), now + timedelta(seconds=1))
     shown = figures(frame_of(lease, begin, now, person.tz), seen, await gateway.meter.usage(lease.id, begin, now))
     if not shown["points"] and not shown["hours"]:
-        raise Refused("not-metered", f"nothing is on record of what {lease.id} did in the last {hours} hours")
+        raise Refused("not-metered", f"nothing is on record of what {lease.id} did in the last {_spelled(hours)}")
     drawn = await asyncio.to_thread(draw, shown, kind)
     await asyncio.to_thread(_write, target, drawn)
     facts = {"id": lease.id, "file": str(target), "bytes": len(drawn), "since": begin.isoformat()}
-    tell(session.as_json, facts, f"{target}: what {lease.id} was seen doing in the last {hours} hours")
+    tell(session.as_json, facts, f"{target}: what {lease.id} was seen doing in the last {_spelled(hours)}")
     return DONE
 
 
@@ -46,6 +46,10 @@ def _begin(lease: Lease, now: datetime, hours: int) -> datetime:
     if ready is None:
         return asked
     return max(asked, ready if ready > now - SAMPLES else ready.replace(minute=0, second=0, microsecond=0))
+
+
+def _spelled(hours: int) -> str:
+    return "hour" if hours == 1 else f"{hours} hours"
 
 
 def _write(target: Path, content: bytes) -> None:

@@ -69,6 +69,14 @@ def test_hours_before_the_samples_are_bars(lessor: Lessor, tmp_path: Path) -> No
     assert [one["percent"] for layer in values for one in layer if one.get("series") == BUSIEST] == [0.0] * 4
 
 
+def test_one_hour_is_not_hours(lessor: Lessor, tmp_path: Path, meter: FakeMeter) -> None:
+    written = lessor("usage", LEASE_ID, "--hours", "1", "--chart", str(tmp_path / "use.json"))
+    meter.empty = True
+    refused = lessor("usage", LEASE_ID, "--hours", "1", "--chart", str(tmp_path / "use.json"))
+    assert written.stdout.strip().endswith("was seen doing in the last hour")
+    assert refused.stderr.strip().endswith("did in the last hour")
+
+
 def test_the_chart_of_a_young_lease_begins_with_it(lessor: Lessor, gateway: FakeGateway, tmp_path: Path) -> None:
     ready = NOW - 3 * HOUR
     gateway.leases_ = {LEASE_ID: replace(LEASE, ready_at=ready)}
