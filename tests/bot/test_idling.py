@@ -238,7 +238,7 @@ async def test_home_and_lists_say_that_it_is_idle_and_when_it_is_stopped(world: 
     home = await requester.wait_for_home("idle for")
     assert lease.idle is not None
     stops = local(lease.idle.evidence.since + 2 * HOUR, "Europe/Berlin")
-    assert f"idle for 1 h, stopped {stops}, ends" in visible_text(home)
+    assert f"idle for 1 h, is stopped {stops}, ends" in visible_text(home)
     assert "I am using it" in buttons(home)
     await requester.command("/gpu", f"show {lease.id}")
     shown = visible_text(await requester.wait_for_ephemeral("*Does nothing* since"))
