@@ -30,6 +30,9 @@ DISPUTED = "verdict-disputed"
 NOTHING = {"review_after": "never"}
 """What `None` means of a threshold; of all others the signal is left out."""
 
+UNITS = {"util": " %", "power": " W", "cpu": " %", "network": " B/s", "disk": " B/s", "requests": "/s"}
+"""What a threshold is counted in; the others are shares and numbers."""
+
 POLICY = (Column("Threshold", whole=True), Column("Value", whole=True), Column("Set by"))
 VERDICTS = (
     Column("Lease", whole=True),
@@ -169,7 +172,7 @@ def _spelled(name: str, value: object) -> str:
         return NOTHING.get(name, "ignored")
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return spell(value) if isinstance(value, timedelta) else f"{value:,}"
+    return spell(value) if isinstance(value, timedelta) else f"{value:,.12g}{UNITS.get(name, '')}"
 
 
 def _exact(value: object) -> object:

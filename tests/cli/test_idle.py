@@ -88,7 +88,9 @@ def test_every_threshold_is_shown_with_the_level_that_set_it(lessor: Terminal, l
         "review_after never built in for training",
         "stops yes built in",
         "engine 0.02 built in",
-        "network 1,000,000.0 built in",
+        "util 5 % built in",
+        "network 1,000,000 B/s built in",
+        "requests 0/s built in",
     ):
         assert line in lines
     assert not any(line.startswith("Not stopped") for line in lines)
