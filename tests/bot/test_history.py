@@ -102,3 +102,15 @@ def test_offers_of_several_regions_are_told_apart() -> None:
     gpus = f"{offers[0].gpu_count} x {offers[0].gpu_model}"
     shown = [f"g5.xlarge ({gpus}){where}, {price}" for where in (" in us-east-1", " in us-west-2", "")]
     assert "\\n".join(f"• {one}" for one in shown) in text
+
+
+def test_working_hours_that_cost_local_disks_say_so_before_and_after_the_stop() -> None:
+    night = replace(a_lease(State.SUSPENDED), volatile=True)
+    told = slack_renderer().parts("suspended.j2", zone="UTC", **facts(night, READY))["body"]
+    assert told.startswith("What was on its local disks is lost. Its other disks are kept.")
+    working = replace(a_lease(State.ACTIVE, schedule=MORNINGS), volatile=True)
+    day = {**facts(working, READY), "suspends_at": READY}
+    before = slack_renderer().parts("suspending.j2", zone="UTC", **day)["body"]
+    assert before.startswith("*What is on its local disks is lost for good.* Its other disks are kept")
+    kept = slack_renderer().parts("suspended.j2", zone="UTC", **facts(replace(night, volatile=False), READY))["body"]
+    assert kept.startswith("Its disks are kept.")

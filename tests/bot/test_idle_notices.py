@@ -132,3 +132,16 @@ async def test_whose_stop_loses_local_disks_is_told_so_by_each_warning_and_after
     await world.move(lease, suspension.suspended, world.clock(), world.clock())
     told = visible_text(await requester.wait_for_message("*Stopped for doing nothing:*"))
     assert "What was on its local disks is lost. Its other disks are kept" in told
+
+
+async def test_a_cap_that_stops_it_says_what_is_lost_with_its_local_disks(world: World) -> None:
+    lease = await world.running(await world.ask(cap=usd("20")))
+    now = world.clock()
+    noted = Event("noted", now, "lessor", {})
+    await world.engine.apply(changed(lease, noted, volatile=True, consent=Consent(REQUESTER.id, now)))
+    world.clock.moved += 4 * HOUR + MINUTE
+    world.engine.tell(lease.id, Notice.CAP)
+    await world.settled()
+    told = visible_text(await world.slack.person("requester").wait_for_message("*50 % of the cap:*"))
+    lost = "it is stopped, what is on its local disks is lost, its other disks are kept and charged; you are told"
+    assert lost in told
