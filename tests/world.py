@@ -83,6 +83,7 @@ class World:
     acts: int = 0
     sweeps: int = 0
     late: timedelta = timedelta()
+    task_timeout: timedelta | None = None
     schedules: dict[str, Schedule] = field(default_factory=dict)
     waking: Week | None = None
     telemetry: FakeTelemetry = field(default_factory=FakeTelemetry)
@@ -123,6 +124,7 @@ class World:
             id=lease_id,
             task_queue=contracts.TASK_QUEUE,
             result_type=LeaseOutcome,
+            task_timeout=self.task_timeout,
         )
         return handle
 

@@ -42,12 +42,12 @@ class Approving(Rhythm):
         except FailureError as error:
             if self.lease.state is State.REQUESTED:
                 why = f"the request could not be judged, nothing was created: {calls.reason(error)}"
-                self._book.apply(transitions.deny_by_policy(self.lease, why, workflow.now()))
+                self._book.apply(transitions.deny_by_policy(self.lease, why, self._book.now))
             return
         if self.lease.state is not State.REQUESTED:
             return
         lease = suspension.given(self.lease, found.schedule, found.awake)
-        change = transitions.assess(lease, found.quote, found.decision, found.steps, found.owner, workflow.now())
+        change = transitions.assess(lease, found.quote, found.decision, found.steps, found.owner, self._book.now)
         self._book.apply(change)
         if change.lease.state is State.APPROVED:
             await self._reserve_or_deny()
@@ -65,14 +65,14 @@ class Approving(Rhythm):
             await calls.reserve(self.lease)
         except FailureError as error:
             if self.lease.state is State.APPROVED:
-                self._book.apply(transitions.deny_by_policy(self.lease, calls.reason(error), workflow.now()))
+                self._book.apply(transitions.deny_by_policy(self.lease, calls.reason(error), self._book.now))
 
     async def _await_decision(self) -> None:
         due = await self._sleep()
         if self.lease.state is not State.AWAITING_APPROVAL:
             return
         if due and due.due is Due.LAPSE:
-            self._book.apply(transitions.lapse(self.lease, workflow.now()))
+            self._book.apply(transitions.lapse(self.lease, self._book.now))
         elif due or self.restaff:
             await self._ask()
 
@@ -84,10 +84,10 @@ class Approving(Rhythm):
             found = await self._staffed(steps)
         except FailureError as error:
             if self.lease.state is State.AWAITING_APPROVAL and self.lease.steps == steps:
-                self._book.apply(transitions.deny_by_policy(self.lease, calls.reason(error), workflow.now()))
+                self._book.apply(transitions.deny_by_policy(self.lease, calls.reason(error), self._book.now))
             return
         if found is not None and self.lease.state is State.AWAITING_APPROVAL:
-            self._book.apply(transitions.asking_about(self.lease, found, workflow.now()))
+            self._book.apply(transitions.asking_about(self.lease, found, self._book.now))
 
     async def _staffed(self, steps: tuple[Step, ...]) -> tuple[Step, ...] | None:
         """The steps with who decides them now. Raises `FailureError` when nobody is left who could.
@@ -95,7 +95,7 @@ class Approving(Rhythm):
         While the directory cannot be read those who were known go on being asked; an escalation waits for it: `None`.
         """
         paused = waits_for_requester(self.lease)
-        overdue = frozenset[int]() if paused else asking.overdue(steps, workflow.now())
+        overdue = frozenset[int]() if paused else asking.overdue(steps, self._book.now)
         try:
             return await calls.staff(self.lease, steps, overdue)
         except FailureError as error:
@@ -110,7 +110,7 @@ class Approving(Rhythm):
     async def _outdated(self) -> bool:
         """Whether an approval that has waited no longer stands, since price, facts or policy moved (case F42)."""
         quote, state = self.lease.quote, self.lease.state
-        if state not in transitions.TO_BE_CREATED or quote is None or workflow.now() - quote.at < QUOTE_HOLDS:
+        if state not in transitions.TO_BE_CREATED or quote is None or self._book.now - quote.at < QUOTE_HOLDS:
             return False
         try:
             found = await calls.assess(self.lease)
@@ -128,7 +128,7 @@ class Approving(Rhythm):
         return True
 
     def _requoted(self, found: Assessment) -> Change:
-        return transitions.requote(self.lease, found.quote, found.decision, found.steps, workflow.now())
+        return transitions.requote(self.lease, found.quote, found.decision, found.steps, self._book.now)
 
     async def _given_up(self, error: FailureError) -> bool:
         """Whether it cannot be created any more; a price that cannot be read now is no reason, as people approved it.
@@ -138,6 +138,6 @@ class Approving(Rhythm):
         if not calls.was_refused(error) or self.lease.co_owners:
             workflow.logger.warning("the price of %s could not be read again: %s", self.lease.id, calls.reason(error))
             return False
-        self._book.apply(transitions.impossible(self.lease, calls.reason(error), workflow.now()))
+        self._book.apply(transitions.impossible(self.lease, calls.reason(error), self._book.now))
         await calls.give_back(self.lease)
         return True

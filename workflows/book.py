@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
@@ -33,6 +33,7 @@ class Book:
 
     def __init__(self, lease: Lease) -> None:
         self.lease = lease
+        self._reached = lease.requested_at
         self._unrecorded: list[Event] = []
         self._dirty = False
         self._recording = asyncio.Lock()
@@ -42,6 +43,19 @@ class Book:
         self.recorded = lease.revision
         self.pages: deque[PageInput] = deque()
         """What the ledger wants people to be told that is not the matter of this lease alone."""
+
+    @property
+    def now(self) -> datetime:
+        """The time by which the lease is judged: never before a deadline that was slept through.
+
+        Two things would let it be: the clocks of two server machines differ; and a workflow that is replayed after a
+        local activity outlasted its task reads a later time there than it read then, so its deadlines are later, too.
+        """
+        return max(workflow.now(), self._reached)
+
+    def reach(self, at: datetime) -> None:
+        """The timer for `at` has fired."""
+        self._reached = max(self._reached, at)
 
     @property
     def unrecorded(self) -> bool:
@@ -74,7 +88,7 @@ class Book:
 
     def show(self) -> None:
         """Write what changed into the search attributes, where the lease comes to rest, and the current details."""
-        workflow.set_current_details(details(self.lease, workflow.now()))
+        workflow.set_current_details(details(self.lease, self.now))
         if search_attributes.in_passing(self.lease):
             return
         wanted = search_attributes.of(self.lease)

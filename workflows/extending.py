@@ -26,13 +26,13 @@ async def change(book: Book, act: Act, person: Person) -> Change:
 
     It is judged before the policy is asked, and again afterwards, since the lease may have changed meanwhile.
     """
-    first = transition(book.lease, act, person, workflow.now())
+    first = transition(book.lease, act, person, book.now)
     if act.verb is Verb.GRANT:
         return await _granted(book, act, person, first)
     if act.until is None:
         raise Refused("no-end", f"to {act.verb.value} a lease, say until when")
     found = await _weigh(book.lease, act.until, person)
-    now = workflow.now()
+    now = book.now
     again = transition(book.lease, act, person, now)
     if act.verb is Verb.RESTORE:
         require_covered(book.lease, found.decision, person)
@@ -47,7 +47,7 @@ async def _granted(book: Book, act: Act, person: Person, first: Change) -> Chang
         return first
     found = await _weigh(book.lease, wish.until, person, granted=True)
     require_allowed(book.lease, found.decision)
-    return transition(book.lease, act, person, workflow.now())
+    return transition(book.lease, act, person, book.now)
 
 
 async def _weigh(lease: Lease, until: datetime, person: Person, *, granted: bool = False) -> Weighed:

@@ -98,20 +98,20 @@ class LeaseWorkflow(ActUpdates):
     @workflow.signal(name=contracts.SIGNAL_OWNER_LEFT)
     def owner_left(self, told: OwnerLeft) -> None:
         """The owner's account does not work any more."""
-        left = offboarding.owner_left(self._book.lease, told.owner, told.circles, workflow.now(), held=told.held)
+        left = offboarding.owner_left(self._book.lease, told.owner, told.circles, self._book.now, held=told.held)
         if left.events:
             self._book.apply(left)
 
     @workflow.signal(name=contracts.SIGNAL_METERED)
     def metered(self, told: Metered) -> None:
         """The meter tells what the lease is judged to be doing."""
-        now = workflow.now()
+        now = self._book.now
         self._book.apply(idling.metered(self._book.lease, told.evidence, told.terms, now, told.hours))
 
     @workflow.signal(name=contracts.SIGNAL_OVER_BUDGET)
     def over_budget(self, told: OverBudget) -> None:
         """The money that pays for it is used up, and its leases are to end."""
-        self._book.apply(extension.cut_short(self._book.lease, told.scope, told.words, workflow.now()))
+        self._book.apply(extension.cut_short(self._book.lease, told.scope, told.words, self._book.now))
 
     async def _live(self) -> None:
         """Until final, or until the next run can take over: whoever acts meanwhile is answered, and life goes on."""
@@ -147,7 +147,7 @@ class LeaseWorkflow(ActUpdates):
 
     async def _apply(self, act: Act, person: Person, *, unseen: bool) -> Answer:
         """The act's effect, or the refusal, both on record."""
-        now = workflow.now()
+        now = self._book.now
         try:
             if unseen:
                 transition(self._book.lease, act, person, now)
@@ -162,7 +162,7 @@ class LeaseWorkflow(ActUpdates):
                 change = await extending.change(self._book, act, person)
             elif act.verb in (Verb.EXEMPT, Verb.START):
                 await self._committed(change.lease)
-                change = transition(self._book.lease, act, person, workflow.now())
+                change = transition(self._book.lease, act, person, self._book.now)
         except Refused as refusal:
             self._book.apply(attempted(self._book.lease, act, refusal, now))
             return refused(self._book.lease, act, refusal, now)
@@ -172,7 +172,7 @@ class LeaseWorkflow(ActUpdates):
     async def _moved(self, act: Act, person: Person) -> Answer:
         """An act that changes whose the lease is."""
         self._book.apply(await owning.change(self._book, act, person))
-        return accepted(self._book.lease, act, workflow.now(), owning.words(self._book.lease, act))
+        return accepted(self._book.lease, act, self._book.now, owning.words(self._book.lease, act))
 
     async def _reserved(self, act: Act, person: Person) -> Change:
         """The approval once the team's quota is taken; judged again after the wait, since time has passed."""
@@ -181,7 +181,7 @@ class LeaseWorkflow(ActUpdates):
         except FailureError as error:
             raise Refused("quota", calls.reason(error)) from error
         try:
-            return transition(self._book.lease, act, person, workflow.now())
+            return transition(self._book.lease, act, person, self._book.now)
         except Refused:
             await calls.give_back(self._book.lease)
             raise

@@ -63,11 +63,11 @@ class Life(Using):
     async def _provision(self) -> None:
         if await self._outdated():
             return
-        late = life.too_late(self.lease, workflow.now())
+        late = life.too_late(self.lease, self._book.now)
         if late:
-            self._book.apply(life.fail(self.lease, late, workflow.now()))
+            self._book.apply(life.fail(self.lease, late, self._book.now))
             return
-        self._book.apply(life.start_provisioning(self.lease, workflow.now()))
+        self._book.apply(life.start_provisioning(self.lease, self._book.now))
         await self._book.flush()
         attempt = calls.provision(self.lease)
         await workflow.wait_condition(lambda: attempt.done() or self._taken_back())
@@ -94,7 +94,7 @@ class Life(Using):
             return
         if self.cancelled:
             await self._cancel()
-        now = workflow.now()
+        now = self._book.now
         self._book.apply(
             life.launched_late(
                 self.lease,
@@ -108,7 +108,7 @@ class Life(Using):
         )
 
     def _provisioning_failed(self, error: FailureError) -> None:
-        now, cause = workflow.now(), error.cause or error
+        now, cause = self._book.now, error.cause or error
         if isinstance(cause, ApplicationError) and cause.type == ErrorType.NO_CAPACITY:
             tried = tuple(str(word) for word in cause.details[0]) if cause.details else ()
             self._book.apply(life.wait_for_capacity(self.lease, tried, now))
@@ -123,7 +123,7 @@ class Life(Using):
                 made.access,
                 made.launched_at,
                 made.hourly,
-                workflow.now(),
+                self._book.now,
                 stoppable=made.stoppable,
                 volatile=made.volatile,
                 disk_gib=made.disk_gib,
@@ -139,14 +139,14 @@ class Life(Using):
             started_at = await calls.start(self.lease)
         except FailureError as error:
             if self.lease.state is State.PROVISIONING:
-                self._book.apply(life.restore_failed(self.lease, calls.reason(error), workflow.now()))
+                self._book.apply(life.restore_failed(self.lease, calls.reason(error), self._book.now))
             return
         if self.lease.state is State.PROVISIONING:
-            self._book.apply(life.restored(self.lease, started_at, workflow.now()))
+            self._book.apply(life.restored(self.lease, started_at, self._book.now))
 
     async def _end(self) -> None:
         if not self.lease.stoppable:
-            self._book.apply(life.start_deleting(self.lease, workflow.now()))
+            self._book.apply(life.start_deleting(self.lease, self._book.now))
             return
         try:
             stopped_at = await calls.stop(self.lease)
@@ -154,7 +154,7 @@ class Life(Using):
             await self._stop_failed(calls.reason(error))
             return
         if self.lease.state is State.ENDING:
-            self._book.apply(life.stopped(self.lease, stopped_at, workflow.now()))
+            self._book.apply(life.stopped(self.lease, stopped_at, self._book.now))
 
     async def _stop_failed(self, problem: str) -> None:
         """Never delete because a stop failed: people are told, and it is tried again. Gone already means clean up."""
@@ -162,9 +162,9 @@ class Life(Using):
         if self.lease.state is not State.ENDING:
             return
         if sighting.clean:
-            self._book.apply(life.start_deleting(self.lease, workflow.now(), "it was gone before it could be stopped"))
+            self._book.apply(life.start_deleting(self.lease, self._book.now, "it was gone before it could be stopped"))
             return
-        self._book.apply(life.stop_failed(self.lease, problem, workflow.now()))
+        self._book.apply(life.stop_failed(self.lease, problem, self._book.now))
         await self._book.flush()
         await self._pause(self.lease.terms.blocked_retry, "tries to stop it again")
 
@@ -174,20 +174,20 @@ class Life(Using):
             return
         due = await self._sleep()
         if due and self.lease.state is State.STOPPED:
-            self._book.apply(life.start_deleting(self.lease, workflow.now()))
+            self._book.apply(life.start_deleting(self.lease, self._book.now))
 
     async def _take_down(self) -> None:
-        if self.lease.next_try and self.lease.next_try > workflow.now():
+        if self.lease.next_try and self.lease.next_try > self._book.now:
             await self._sleep()
             return
         try:
             sighting = await calls.take_down(self.lease)
         except FailureError as error:
-            sighting = Sighting((), workflow.now(), complete=False, problem=calls.reason(error))
-        self._book.apply(life.looked(self.lease, sighting, workflow.now()))
+            sighting = Sighting((), self._book.now, complete=False, problem=calls.reason(error))
+        self._book.apply(life.looked(self.lease, sighting, self._book.now))
 
     async def _cancel(self) -> None:
         """An operator's cancel is an order to end, not a way to stop cleaning up; a second one changes nothing."""
         self.cancelled = False
-        self._book.apply(life.cancel(self.lease, "operator", workflow.now()))
+        self._book.apply(life.cancel(self.lease, "operator", self._book.now))
         await self._book.flush()

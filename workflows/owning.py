@@ -38,7 +38,7 @@ async def change(book: Book, act: Act, person: Person) -> Change:
     if act.verb is not Verb.DECLINE:
         require_steward(book.lease, person)
     to = await calls.identify(act.to) if act.to and act.to != WHOLE_TEAM else None
-    return told_from(act, effect(book.lease, act, person, to, None, workflow.now()))
+    return told_from(act, effect(book.lease, act, person, to, None, book.now))
 
 
 def effect(lease: Lease, act: Act, person: Person, to: Person | None, payer: Payer | None, now: datetime) -> Change:
@@ -71,16 +71,16 @@ def words(lease: Lease, act: Act) -> str:
 async def _take(book: Book, act: Act, person: Person) -> Change:
     """The quota moves first, in one transaction with the check that it fits; judged again after the wait."""
     lease = book.lease
-    effect(lease, act, person, None, None, workflow.now())
+    effect(lease, act, person, None, None, book.now)
     payer = await people_calls.payer(lease, ownership.pays(lease, person, act.team), person)
     try:
-        await _reserve(effect(lease, act, person, None, payer, workflow.now()).lease)
+        await _reserve(effect(lease, act, person, None, payer, book.now).lease)
     except FailureError as error:
         raise Refused("quota", f"{calls.reason(error)} Nothing was moved") from error
     if book.lease.state in HOLDS_NOTHING:
         await calls.give_back(book.lease)
     try:
-        return effect(book.lease, act, person, None, payer, workflow.now())
+        return effect(book.lease, act, person, None, payer, book.now)
     except Refused:
         await _move_back(book.lease)
         raise

@@ -45,8 +45,8 @@ class Rhythm:
         """Sleep until the next deadline; returns it when it is due, `None` when something else happened first."""
         self._keep_owner_on_resources()
         watching = self.watching
-        deadline = deadlines.next_deadline(self.lease, workflow.now(), idle=not watching)
-        wait = deadline.at - workflow.now() if deadline else None
+        deadline = deadlines.next_deadline(self.lease, self._book.now, idle=not watching)
+        wait = deadline.at - self._book.now if deadline else None
         if wait is not None and wait <= timedelta():
             return self._or_offer_ended(deadline)
         changes = self._book.changes
@@ -57,16 +57,17 @@ class Rhythm:
                 timeout_summary=deadline.summary[:200] if deadline else None,
             )
         except TimeoutError:
-            # The clocks of two server machines differ, and something may have happened together with the timer.
-            stale = self._book.changes != changes or (deadline and workflow.now() < deadline.at)
-            return None if stale else self._or_offer_ended(deadline)
+            if deadline:
+                self._book.reach(deadline.at)
+            # Something may have happened together with the timer.
+            return None if self._book.changes != changes else self._or_offer_ended(deadline)
         return None
 
     def _or_offer_ended(self, due: Deadline | None) -> Deadline | None:
         """An offer that ends concerns no phase: it is dealt with here, and the phase looks again."""
         if due is None or due.due is not Due.OFFER:
             return due
-        self._book.apply(offboarding.offer_ended(self.lease, workflow.now()))
+        self._book.apply(offboarding.offer_ended(self.lease, self._book.now))
         return None
 
     async def _pause(self, length: timedelta, why: str) -> None:
@@ -142,7 +143,7 @@ class Rhythm:
             await people_calls.set_owner(self.lease)
         except FailureError as error:
             if not is_cancelled_exception(error):
-                self._book.apply(ownership.owner_unwritten(self.lease, calls.reason(error), workflow.now()))
+                self._book.apply(ownership.owner_unwritten(self.lease, calls.reason(error), self._book.now))
                 await self._book.flush()
 
     async def _set_end(self, ends_at: datetime) -> None:
@@ -150,5 +151,5 @@ class Rhythm:
             await calls.set_end(self.lease, ends_at)
         except FailureError as error:
             if not is_cancelled_exception(error):
-                self._book.apply(life.end_unwritten(self.lease, calls.reason(error), workflow.now()))
+                self._book.apply(life.end_unwritten(self.lease, calls.reason(error), self._book.now))
                 await self._book.flush()

@@ -16,15 +16,15 @@ WARNING_RETRY = timedelta(minutes=1)
 
 async def mind_cap(book: Book, courier: Courier) -> None:
     """The step that the cap calls for now: tell how much is used, or stop what was announced (law 4)."""
-    step = capping.next_step(book.lease, workflow.now())
-    if step is None or step.at > workflow.now():
+    step = capping.next_step(book.lease, book.now)
+    if step is None or step.at > book.now:
         return
     if step.stops:
-        book.apply(capping.stop(book.lease, workflow.now()))
+        book.apply(capping.stop(book.lease, book.now))
         return
     before = book.lease
     delivery = await courier.say(Notice.CAP)
-    lease, now = book.lease, workflow.now()
+    lease, now = book.lease, book.now
     if lease.state not in IN_USE or (lease.pause, lease.owner) != (before.pause, before.owner):
         return
     if delivery.delivered:

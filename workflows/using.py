@@ -41,7 +41,7 @@ class Using(Watching):
         if due.due is Due.WARN:
             await self._warn(due)
         elif due.due is Due.END:
-            self._book.apply(life.end(self.lease, workflow.now()))
+            self._book.apply(life.end(self.lease, self._book.now))
         elif due.due is Due.WISH:
             await self._ask_for_longer()
         elif due.due is Due.SUSPEND_WARN:
@@ -62,12 +62,12 @@ class Using(Watching):
         if self.lease.state not in IN_USE or moved:
             return
         if delivery.delivered:
-            self._book.apply(life.warned(self.lease, due.before, delivery.via, workflow.now()))
+            self._book.apply(life.warned(self.lease, due.before, delivery.via, self._book.now))
         else:
             self._undelivered(delivery)
 
     def _undelivered(self, delivery: Delivery) -> None:
-        now = workflow.now()
+        now = self._book.now
         retry_at = now + min(WARNING_RETRY, self.lease.terms.notice)
         self._book.apply(life.warning_undelivered(self.lease, delivery.problem, retry_at, now))
 
@@ -77,15 +77,15 @@ class Using(Watching):
         if self.lease.state is not State.ACTIVE or self.lease.exemption != exemption:
             return
         if delivery.delivered:
-            self._book.apply(suspension.announced(self.lease, delivery.via, workflow.now()))
+            self._book.apply(suspension.announced(self.lease, delivery.via, self._book.now))
         else:
             self._undelivered(delivery)
 
     async def _stop_outside_hours(self) -> None:
         """On record first, so that whoever looks meanwhile knows that it is stopped by intention."""
         if self.lease.state is State.ACTIVE:
-            if suspension.may_suspend(self.lease, workflow.now()):
-                self._book.apply(suspension.suspend(self.lease, workflow.now()))
+            if suspension.may_suspend(self.lease, self._book.now):
+                self._book.apply(suspension.suspend(self.lease, self._book.now))
             return
         try:
             stopped_at = await calls.stop(self.lease)
@@ -93,27 +93,27 @@ class Using(Watching):
             if suspension.stopping(self.lease):
                 grouped = self.lease.pause is not None and calls.is_group_member(error)
                 failed = pausing.runs_on if grouped else suspension.suspend_failed
-                self._book.apply(failed(self.lease, calls.reason(error), workflow.now()))
+                self._book.apply(failed(self.lease, calls.reason(error), self._book.now))
             return
         if suspension.stopping(self.lease):
-            self._book.apply(suspension.suspended(self.lease, stopped_at, workflow.now()))
+            self._book.apply(suspension.suspended(self.lease, stopped_at, self._book.now))
 
     async def _start_again(self) -> None:
         """What cannot be started is looked at: what is gone is over, everything else is tried again."""
-        if not suspension.wanted(self.lease, workflow.now()):
+        if not suspension.wanted(self.lease, self._book.now):
             return
         try:
             started_at = await calls.start(self.lease)
         except FailureError as error:
             sighting, problem = await self._look_or_unknown(), calls.reason(error)
-            now = workflow.now()
+            now = self._book.now
             if self.lease.state is State.SUSPENDED:
                 gone = life.observed(self.lease, sighting, f"it could not be started again: {problem}", now, now)
                 if gone.events or self.lease.pause is None:
                     self._book.apply(gone if gone.events else suspension.resume_failed(self.lease, problem, now))
             return
         if self.lease.state is State.SUSPENDED:
-            self._book.apply(suspension.started_again(self.lease, started_at, workflow.now()))
+            self._book.apply(suspension.started_again(self.lease, started_at, self._book.now))
 
     async def _ask_for_longer(self) -> None:
         """Remind those who decide on a later end, or ask the next level; with the time to decide the wish is over."""
@@ -121,31 +121,31 @@ class Using(Watching):
         wish, lapses_at = self.lease.wish, deadlines.wish_lapses(self.lease)
         if wish is None or lapses_at is None:
             return
-        if lapses_at <= workflow.now():
-            self._book.apply(extension.lapse(self.lease, workflow.now()))
+        if lapses_at <= self._book.now:
+            self._book.apply(extension.lapse(self.lease, self._book.now))
             return
         ids = tuple(sorted(extension.not_deciding(self.lease)))
         try:
-            found = await calls.staff(self.lease, wish.steps, asking.overdue(wish.steps, workflow.now()), ids)
+            found = await calls.staff(self.lease, wish.steps, asking.overdue(wish.steps, self._book.now), ids)
         except FailureError as error:
             if calls.was_refused(error):
                 if self.lease.wish == wish:
-                    self._book.apply(extension.undecidable(self.lease, calls.reason(error), workflow.now()))
+                    self._book.apply(extension.undecidable(self.lease, calls.reason(error), self._book.now))
                 return
             workflow.logger.warning("who decides on %s could not be looked up: %s", self.lease.id, calls.reason(error))
             found = wish.steps
         if self.lease.wish is not None and self.lease.wish.at == wish.at:
-            self._book.apply(extension.staffed(self.lease, found, workflow.now()))
+            self._book.apply(extension.staffed(self.lease, found, self._book.now))
 
     async def _check_observed(self) -> None:
         """Something was reported gone, stopped, or running again: look again before believing it (law 2)."""
         report = self.observed.pop(0)
         sighting = await self._look_or_unknown()
-        now = workflow.now()
+        now = self._book.now
         self._book.apply(life.observed(self.lease, sighting, report.reason or report.condition, report.at, now))
 
     async def _look_or_unknown(self) -> Sighting:
         try:
             return await calls.look(self.lease)
         except FailureError as error:
-            return Sighting((), workflow.now(), complete=False, problem=calls.reason(error))
+            return Sighting((), self._book.now, complete=False, problem=calls.reason(error))

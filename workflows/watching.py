@@ -49,18 +49,18 @@ class Watching(Approving):
             told = await meter_calls.look_again(self.lease)
         except FailureError as error:
             told = self._unknown(calls.reason(error))
-        now = workflow.now()
+        now = self._book.now
         self._book.apply(idling.found(self.lease, told.evidence, told.terms, now, told.hours, on_record=True))
 
     async def _warn_idle(self, rung: Rung) -> None:
         """Warn if it is still idle. Whoever spoke while the message was on its way reads that it is over instead."""
         await self._look_for_work()
-        if not idling.deliverable(self.lease, rung, workflow.now()):
+        if not idling.deliverable(self.lease, rung, self._book.now):
             return
         await self._book.flush()
         before = self.lease
         delivery = await self._courier.say(Notice.IDLE_FINAL if rung is Rung.FINAL else Notice.IDLE_WARNING)
-        now = workflow.now()
+        now = self._book.now
         if not idling.still_on(before, self.lease):
             if delivery.delivered:
                 self._courier.redraw(Notice.IDLE_OVER)
@@ -73,7 +73,7 @@ class Watching(Approving):
         """Stop what the last look and the brake clear, unless something was said or done meanwhile (laws 2 and 5)."""
         before = self.lease
         clearance = await self._clearance()
-        told, now = clearance.metered or self._unknown(clearance.why), workflow.now()
+        told, now = clearance.metered or self._unknown(clearance.why), self._book.now
         self._book.apply(idling.found(self.lease, told.evidence, told.terms, now, told.hours))
         if not (idling.still_on(before, self.lease) and idling.deliverable(self.lease, Rung.STOP, now)):
             return
@@ -93,5 +93,5 @@ class Watching(Approving):
 
     def _unknown(self, problem: str) -> Metered:
         """What could not be read is unknown, and unknown never leads on (law 1)."""
-        now, ladder = workflow.now(), self.lease.idle
+        now, ladder = self._book.now, self.lease.idle
         return Metered(Evidence(Verdict.UNKNOWN, now, now, problem=problem), ladder.terms if ladder else IdleTerms())
