@@ -59,7 +59,8 @@ class Looks:
             told = await self._teller.words(standing, one, self._settings().every)
             return Clearance(False, braking.spelled(brake), told)
         found = await self._look(one)
-        why = _against(found) or await asyncio.to_thread(self._claim, ref.lease_id)
+        why = _against(found) or await asyncio.to_thread(self._silence)
+        why = why or await asyncio.to_thread(self._claim, ref.lease_id)
         return Clearance(not why, why, found)
 
     def _one(self, ref: LeaseRef) -> Watched:
@@ -85,6 +86,12 @@ class Looks:
         standing = self._ledger.standing(lease_id)
         recent = standing is not None and self._clock() - standing.at <= MADE_UP * self._settings().every
         return self._ledger.brake(), standing if recent else None
+
+    def _silence(self) -> str:
+        """Which sources said nothing in the latest tick: then nothing at all is stopped (law 5). Empty if none."""
+        report = self._ledger.last_report()
+        names = ", ".join(source.name for source in report.sources if not source.ok) if report else ""
+        return f"nothing is stopped while a source of telemetry is silent: {names}" if names else ""
 
     def _claim(self, lease_id: str) -> str:
         at = self._clock()

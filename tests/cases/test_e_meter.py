@@ -106,6 +106,13 @@ async def test_E02_one_source_that_is_down_says_nothing_of_the_leases_of_another
     other.fail = silent("cloudwatch")
     await meter.ticks(WINDOW - 1)
     assert meter.verdicts == [(lease.id, "idle")]
+    clearance = await meter.clearance(lease)
+    assert (clearance.clear, clearance.why) == (
+        False,
+        "nothing is stopped while a source of telemetry is silent: cloudwatch",
+    )
+    other.fail = None
+    await meter.tick()
     assert (await meter.clearance(lease)).clear
 
 

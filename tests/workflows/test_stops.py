@@ -18,7 +18,7 @@ from lessor.domain.records import FLEET
 from lessor.domain.request import Workload
 from lessor.domain.usage import HostUse
 from lessor.ledger import SqlLedger, open_ledger
-from tests.metering import BUSY, IDLE, MINUTE, START, Meter, machine_of, running, silent
+from tests.metering import BUSY, IDLE, MINUTE, START, FakeTelemetry, Meter, machine_of, running, silent
 
 WINDOW = 60
 PAGED = "6 of 10 leases would be stopped as idle within an hour"
@@ -208,6 +208,24 @@ async def test_a_silent_source_holds_back_its_own_without_a_brake(meter: Meter) 
     report = await meter.ticks(3)
     assert report.verdicts == {"unknown": 10}
     assert not meter.ledger.brake().on
+
+
+async def test_while_any_source_is_silent_nothing_at_all_is_stopped(ledger: SqlLedger) -> None:
+    """Law 5, to the letter: also what another source sees idle, until the silent one answers again."""
+    other = FakeTelemetry("elsewhere")
+    meter = Meter(ledger, others=(other,))
+    lease = (await fleet(meter, 10, 1))[0]
+    assert (await meter.clearance(lease)).clear
+    other.fail = silent("elsewhere")
+    await meter.tick()
+    clearance = await meter.clearance(lease)
+    assert (clearance.clear, clearance.why) == (
+        False,
+        "nothing is stopped while a source of telemetry is silent: elsewhere",
+    )
+    other.fail = None
+    await meter.tick()
+    assert (await meter.clearance(lease)).clear
 
 
 async def test_leases_without_money_are_told_once_and_those_that_missed_it_again(meter: Meter) -> None:
