@@ -21,7 +21,7 @@ from tests.replay.histories import STORE, Stored, stored, write
 TRACES = re.compile(
     r"(?<![\w.-])\d+@\w|stackTrace|File \\?\"|/(?:home|root|Users|usr|opt|tmp|var|private)/|[A-Z]:\\\\|site-packages"
 )
-MOST_BYTES = 3_500_000
+MOST_BYTES = 4_000_000
 RUN = "3f0c9f0a-8a57-4f39-9d0c-0a4be1a3a111"
 
 

@@ -71,7 +71,7 @@ class Life:
 def a_life(
     hourly: int, gib: int, cap: int, reached: list[bool], at_cap: AtCap = AtCap.STOP, volatile: bool = False
 ) -> Life:
-    """One that runs until it is paused, at so many dollars an hour and with so much disk, for at most so many dollars."""
+    """One that runs until it is paused, at so many dollars an hour, with so much disk, and for so many at most."""
     lease = replace(
         BASE,
         request=replace(BASE.request, cap=usd(str(cap))),
