@@ -136,7 +136,8 @@ def _unseen(now: Sequence[Standing], readings: Readings, before: Before) -> Iter
     ]
     if lost:
         names = ", ".join(one.lease_id for one in lost[:NAMED])
-        what = f"{len(lost)} leases were not seen whole in {SILENT} ticks in a row, such as: {lost[0].problem}"
+        many = f"{len(lost)} leases were" if len(lost) > 1 else "one lease was"
+        what = f"{many} not seen whole in {SILENT} ticks in a row, such as: {lost[0].problem}"
         what += f"; asked were {', '.join(report.name for report in readings.reports)}"
         yield PageInput(Alarm.METER_SILENT, names, f"{what}; they are not stopped as idle, and end when they should")
 

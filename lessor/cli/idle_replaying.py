@@ -93,8 +93,9 @@ def _summary(found: list[Told], outcomes: tuple[Outcome, ...], days: int) -> Ite
     warned = sum(bool(one.outcome.warned) for one in found)
     stopped = [one for one in found if one.outcome.rests]
     resumed = sum(any(rest.resumed for rest in one.outcome.rests) for one in stopped)
+    all_of_them = "one lease" if len(outcomes) == 1 else f"{len(outcomes)} leases"
     yield (
-        f"Of {len(outcomes)} leases {warned} would have been warned and {len(stopped)} stopped, "
+        f"Of {all_of_them} {warned} would have been warned and {len(stopped)} stopped, "
         f"of which {resumed} worked again later"
     )
     saved = sum((one.outcome.saved for one in stopped), timedelta())

@@ -12,7 +12,8 @@ from lessor.domain.lease import IN_USE, Capacity, Change, Event, Lease, State, W
 from lessor.domain.money import Money
 from lessor.domain.quote import Offer
 from lessor.domain.request import spell
-from lessor.domain.resource import Resource
+from lessor.domain.resource import Condition, Resource
+from lessor.domain.resting import machines
 from lessor.domain.takedown import (
     OVER,
     cancel,
@@ -204,7 +205,8 @@ def stopped(lease: Lease, stopped_at: datetime, now: datetime) -> Change:
     ended_at = min(instant("stopped_at", stopped_at), now)
     since = lease.stopped_at or now
     event = Event("stopped", now, "lessor", {"at": _iso(ended_at), "deletes": _iso(since + lease.terms.grace)})
-    fields = {"spans": billing.ended(lease.spans, ended_at), "next_try": None, "problem": ""}
+    fields: dict[str, object] = {"spans": billing.ended(lease.spans, ended_at), "next_try": None, "problem": ""}
+    fields["resources"] = machines(lease, Condition.STOPPED)
     return changed(lease, event, state=State.STOPPED, stopped_at=since, **fields)
 
 
@@ -239,6 +241,7 @@ def restored(lease: Lease, started_at: datetime, now: datetime) -> Change:
         extensions=lease.extensions + 1,
         hold_over=False,
         spans=billing.opened(lease.spans, instant("started_at", started_at), hourly),
+        resources=machines(lease, Condition.RUNNING),
         warned=(),
     )
 

@@ -22,6 +22,10 @@ class Kind(StrEnum):
     MACHINE = "machine"
 
 
+COMPUTE = frozenset({Kind.INSTANCE, Kind.WORKLOAD, Kind.MACHINE})
+"""Kinds that are billed by the hour and that a lease cannot be used without."""
+
+
 class Condition(StrEnum):
     """What a resource was seen to be; `unknown` whenever it could not be read, which never means gone."""
 

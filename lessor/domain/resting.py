@@ -5,11 +5,18 @@ Somebody may start them behind our back, in the provider's console. Then they co
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from lessor.domain import billing
 from lessor.domain.errors import instant
 from lessor.domain.lease import Change, Event, Lease, State, changed, require_state
+from lessor.domain.resource import COMPUTE, Condition, Resource
+
+
+def machines(lease: Lease, condition: Condition) -> tuple[Resource, ...]:
+    """The lease's resources as they are known once its machines were seen so."""
+    return tuple(replace(one, condition=condition) if one.kind in COMPUTE else one for one in lease.resources)
 
 
 def rests_since(lease: Lease) -> datetime | None:
@@ -31,6 +38,7 @@ def found_running(lease: Lease, seen_at: datetime, now: datetime) -> Change:
     hourly = lease.spans[-1].hourly if lease.spans else None
     event = Event("started-outside", now, "lessor", {"at": since.isoformat(), "state": lease.state.value})
     fields: dict[str, object] = {"spans": billing.opened(lease.spans, since, hourly), "suspended_at": None}
+    fields["resources"] = machines(lease, Condition.RUNNING)
     if over:
         return changed(lease, event, state=State.ENDING, next_try=None, **fields)
     anew = dict.fromkeys(("announced", "capacity", "pause", "idle"))

@@ -14,6 +14,8 @@ from lessor.domain.errors import Refused, instant
 from lessor.domain.lease import IN_USE, Announced, Capacity, Change, Event, Lease, State, changed, minute, require_state
 from lessor.domain.pending import Exemption
 from lessor.domain.request import Market
+from lessor.domain.resource import Condition
+from lessor.domain.resting import machines
 from lessor.domain.worktime import WEEK, Hours, is_open, next_close, next_open
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -130,7 +132,8 @@ def suspended(lease: Lease, stopped_at: datetime, now: datetime) -> Change:
     rests_at = min(instant("stopped_at", stopped_at), now)
     again = {} if lease.pause else {"runs_again": runs_again(lease, now).isoformat()}
     data = {"at": rests_at.isoformat(), **again}
-    fields = {"spans": billing.ended(lease.spans, rests_at), "announced": None, "problem": ""}
+    fields: dict[str, object] = {"spans": billing.ended(lease.spans, rests_at), "announced": None, "problem": ""}
+    fields["resources"] = machines(lease, Condition.STOPPED)
     return changed(lease, Event("suspended", now, "lessor", data), suspended_at=now, **fields)
 
 
@@ -155,6 +158,7 @@ def started_again(lease: Lease, started_at: datetime, now: datetime) -> Change:
         "capacity": None,
         "problem": "",
         "spans": billing.opened(lease.spans, instant("started_at", started_at), hourly),
+        "resources": machines(lease, Condition.RUNNING),
     }
     data = {"at": started_at.isoformat()}
     if lease.pause is not None:

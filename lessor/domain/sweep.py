@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from lessor.domain.lease import Lease, State
-from lessor.domain.resource import Condition, Resource, Tagged
+from lessor.domain.resource import COMPUTE, Condition, Resource, Tagged
 from lessor.domain.resting import rests_since
-from lessor.domain.takedown import COMPUTE, SETTLING
+from lessor.domain.takedown import SETTLING
 
 EVERY = timedelta(minutes=5)
 """How often every place is read, unless the organisation says otherwise."""

@@ -20,10 +20,7 @@ from lessor.domain.lease import (
     require_state,
 )
 from lessor.domain.money import Money
-from lessor.domain.resource import Condition, Kind, Resource, Sighting
-
-COMPUTE = frozenset({Kind.INSTANCE, Kind.WORKLOAD, Kind.MACHINE})
-"""Kinds that are billed by the hour and that a lease cannot be used without."""
+from lessor.domain.resource import COMPUTE, Condition, Kind, Resource, Sighting
 
 HOLDS_DISKS = COMPUTE | {Kind.VOLUME, Kind.CLAIM}
 """Kinds of which disks are billed for as long as they are there, running or not."""

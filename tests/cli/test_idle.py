@@ -188,7 +188,7 @@ def test_replaying_thresholds_lists_what_would_have_been_stopped_and_saved(lesso
     assert result.exit_code == 0, result.output
     assert "gpu-7k3qxa2m" in result.stdout
     assert result.stdout.splitlines()[-3:] == [
-        "Of 1 leases 1 would have been warned and 1 stopped, of which 1 worked again later",
+        "Of one lease 1 would have been warned and 1 stopped, of which 1 worked again later",
         "Saved: 1 h 5 min of machine time, 106.51 USD; disks cost the same when stopped",
         "Called wrong by their people: gpu-7k3qxa2m",
     ]
@@ -205,7 +205,7 @@ def test_replaying_the_thresholds_in_force_finds_nothing(lessor: Terminal, ledge
     metered(ledger, recorded(ledger), [0.9] * 20)
     config = str(lessor.folder / "lessor.yaml")
     shown = lessor("policy", "replay", "--idle", config).stdout
-    assert shown == "Of 1 leases 0 would have been warned and 0 stopped, of which 0 worked again later\n"
+    assert shown == "Of one lease 0 would have been warned and 0 stopped, of which 0 worked again later\n"
 
 
 def test_replaying_nothing_says_that_nothing_can_be_said(lessor: Terminal) -> None:

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from lessor.domain import life
+from lessor.domain import life, suspension
 from lessor.domain.idle import IdleTerms
 from lessor.domain.ladder import Ladder, Pause, Why
 from lessor.domain.lease import Lease, Span, State
-from lessor.domain.resource import Condition
+from lessor.domain.resource import COMPUTE, Condition
 from tests.builders import READY, a_lease, a_sighting, an_instance
 from tests.idleness import an_evidence
 
@@ -80,3 +80,22 @@ def test_what_is_gone_while_it_rests_is_cleaned_up_after(state: State) -> None:
     after = life.observed(lease, sighting, "terminated outside", STARTED, NOW).lease
     assert (after.state, after.ending_reason) == (State.DELETING, "interrupted: terminated outside")
     assert after.hours(NOW) == lease.hours(NOW)
+
+
+def conditions(lease: Lease) -> list[Condition]:
+    return [one.condition for one in lease.resources if one.kind in COMPUTE]
+
+
+def test_a_lease_shows_its_machines_as_they_were_last_seen() -> None:
+    """Whoever looks at a lease reads there whether its machines run; its disks are there either way."""
+    running_lease = a_lease()
+    ending = replace(running_lease, state=State.ENDING, ending_reason="its end date")
+    stopped = life.stopped(ending, NOW, NOW).lease
+    assert conditions(stopped) == [Condition.STOPPED]
+    suspended = suspension.suspended(replace(running_lease, state=State.SUSPENDED, suspended_at=None), NOW, NOW).lease
+    assert conditions(suspended) == [Condition.STOPPED]
+    assert conditions(suspension.started_again(suspended, NOW, NOW + MINUTE).lease) == [Condition.RUNNING]
+    outside = life.observed(suspended, running(), "running", NOW, NOW + MINUTE).lease  # type: ignore[arg-type]
+    assert conditions(outside) == [Condition.RUNNING]
+    others = [one for one in running_lease.resources if one.kind not in COMPUTE]
+    assert [one for one in stopped.resources if one.kind not in COMPUTE] == others
