@@ -13,6 +13,7 @@ from lessor.contracts import MeterReport, SourceReport
 from lessor.domain.idle import Standing
 from lessor.domain.ladder import Brake
 from lessor.domain.people import Person
+from lessor.domain.resting import rests_since
 from lessor.domain.usage import HourUse
 from lessor.when import local
 
@@ -73,7 +74,9 @@ async def show_usage(session: Session, gateway: Gateway, person: Person, text: s
         print_json({"id": lease.id, "now": _standing_facts(standing), "hours": [_hour_facts(one) for one in used]})
         return DONE
     zone = person.tz
-    tell(False, {}, _standing(standing, lease.id, zone))
+    rests = rests_since(lease)
+    stopped = (f"{lease.id} is stopped since {local(rests, zone)}; what is told of it is from before",) if rests else ()
+    tell(False, {}, *stopped, _standing(standing, lease.id, zone))
     if used:
         table("", COLUMNS, [_hour(one, zone) for one in used])
     return DONE

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import Result
 
 from lessor.contracts import MeterReport, RunsReport, SourceReport, SweepOutcome
+from lessor.domain.lease import State
 from lessor.domain.people import Person
 from lessor.gauging import Gauging
 from lessor.ledger import SqlLedger, open_ledger
@@ -181,6 +182,16 @@ def test_idle_gpus_are_counted(lessor: Lessor, ledger: SqlLedger) -> None:
     source.all([LEASE], IDLE)
     metered(ledger, 70, source)
     assert ", 1 of 1 GPUs idle" in lessor("usage", LEASE.id).stdout.splitlines()[0]
+
+
+def test_of_a_stopped_lease_the_first_line_says_so(lessor: Lessor, ledger: SqlLedger, gateway: FakeGateway) -> None:
+    source = FakeTelemetry()
+    source.all([LEASE], IDLE)
+    metered(ledger, 70, source)
+    gateway.leases_ = {LEASE.id: replace(LEASE, state=State.SUSPENDED, suspended_at=NOW)}
+    first, second = lessor("usage", LEASE.id).stdout.splitlines()[:2]
+    assert first == (f"{LEASE.id} is stopped since Wednesday 3 June 2026 15:11 CEST; what is told of it is from before")
+    assert second.startswith(f"{LEASE.id}: idle since")
 
 
 def test_a_sweep_says_when_the_meter_is_dead(lessor: Lessor, gateway: FakeGateway) -> None:
