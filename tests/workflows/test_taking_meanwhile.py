@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from temporalio import workflow
 
 from lessor.contracts import Act, Verb
 from lessor.domain import life, ownership
@@ -27,6 +26,7 @@ class Books:
         self.lease = lease
         self.meanwhile = meanwhile
         self.holders = [lease.owner]
+        self.now = NOW
 
     async def reserve(self, lease: Lease) -> None:
         self.holders = [lease.owner]
@@ -48,7 +48,6 @@ async def taken(books: Books, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(calls, "reserve", books.reserve)
     monkeypatch.setattr(calls, "give_back", books.give_back)
     monkeypatch.setattr(people_calls, "payer", books.payer)
-    monkeypatch.setattr(workflow, "now", lambda: NOW)
     with pytest.raises(Refused) as refused:
         await owning.change(books, Act("take-1", Verb.TAKE, TAKER.id), TAKER)  # type: ignore[arg-type]
     return refused.value.code
