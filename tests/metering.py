@@ -147,6 +147,14 @@ class Meter:
         return [(lease_id, told.evidence.verdict.value) for lease_id, told in self.runs.told]
 
 
+def fleet(meter: Meter, count: int) -> list[Lease]:
+    """So many leases on record, each busy on one GPU."""
+    leases = [running(number) for number in range(1, count + 1)]
+    meter.record(*leases)
+    meter.source.all(leases, BUSY)
+    return leases
+
+
 def silent(name: str = "prometheus") -> TelemetryError:
     return TelemetryError(f"telemetry source '{name}' does not answer; start it")
 

@@ -14,10 +14,10 @@ from temporalio.client import ScheduleOverlapPolicy
 from lessor import contracts
 from lessor.contracts import Alarm
 from lessor.domain.idle import Verdict
-from lessor.domain.lease import Lease, State
+from lessor.domain.lease import State
 from lessor.ledger import SqlLedger, open_ledger
 from tests.cases.test_b_watch import times
-from tests.metering import BUSY, IDLE, MINUTE, START, FakeTelemetry, Meter, machine_of, running, silent
+from tests.metering import BUSY, IDLE, MINUTE, START, FakeTelemetry, Meter, fleet, machine_of, silent
 from tests.temporal import dev_server, time_skipping
 from tests.ticking import tick
 from tests.world import busy_world
@@ -37,13 +37,6 @@ def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
 @pytest.fixture
 def meter(ledger: SqlLedger) -> Meter:
     return Meter(ledger)
-
-
-def fleet(meter: Meter, count: int) -> list[Lease]:
-    leases = [running(number) for number in range(1, count + 1)]
-    meter.record(*leases)
-    meter.source.all(leases, BUSY)
-    return leases
 
 
 def emptied(source: FakeTelemetry) -> tuple[dict[str, object], dict[str, object]]:

@@ -17,7 +17,7 @@ from lessor.domain.lease import Event, Lease, State
 from lessor.domain.usage import Reading, Subject
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import LedgerUnavailableError
-from tests.metering import BUSY, IDLE, MINUTE, START, FakeTelemetry, Meter, machine_of, running, silent
+from tests.metering import BUSY, IDLE, MINUTE, START, FakeTelemetry, Meter, fleet, machine_of, running, silent
 
 WINDOW = 60
 """Ticks until a lease that does nothing is judged idle."""
@@ -33,14 +33,6 @@ def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
 @pytest.fixture
 def meter(ledger: SqlLedger) -> Meter:
     return Meter(ledger)
-
-
-def fleet(meter: Meter, count: int) -> list[Lease]:
-    """So many leases on record, each busy on one GPU."""
-    leases = [running(number) for number in range(1, count + 1)]
-    meter.record(*leases)
-    meter.source.all(leases, BUSY)
-    return leases
 
 
 async def test_only_leases_whose_verdict_changed_are_told(meter: Meter) -> None:
