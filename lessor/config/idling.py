@@ -57,7 +57,6 @@ OptionalDuration = Annotated[
 ]
 LONGEST = timedelta(days=30)
 POSITIVE = ("window", "warn", "final", "stop", "held_stop", "snooze_most", "review_after")
-LEVELS = ("workloads", "teams", "projects", "rules", "brake")
 
 
 class TermsConfig(Section):
