@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from lessor.contracts import Alarm, PageInput, Verb
 from lessor.domain.budget import MILLIONTHS, Entry
-from lessor.domain.lease import State
+from lessor.domain.lease import Lease, State
 from lessor.domain.policy import Decision, Outcome, Reason
 from lessor.domain.quota import Account, Ceiling, Kind
 from lessor.domain.worktime import WEEK
@@ -25,6 +25,7 @@ async def at_once(world: World, **changes: object) -> Handle:
     world.decision = AT_ONCE
     handle = await world.ask(**changes)
     await world.when(handle, lambda lease: lease.ready_at is not None, "the use of it")
+    await world.eventually(lambda: recorded(world, handle).ready_at is not None, "the use of it on record")
     return handle
 
 
@@ -130,6 +131,12 @@ async def test_f29_what_was_stopped_costs_what_it_ran_however_often_it_is_record
     assert (await world.act(handle, Verb.RELEASE, REQUESTER)).ok
     await handle.result()
     assert (taken(world), world.ledger.held()) == (before, ())
+
+
+def recorded(world: World, handle: Handle) -> Lease:
+    found = world.ledger.lease(handle.id)
+    assert found
+    return found
 
 
 def money(most: int) -> Ceiling:

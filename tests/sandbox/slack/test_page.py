@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 from slack_sdk.web.async_client import AsyncWebClient
 
 from lessor.sandbox.slack import RunningSandbox
@@ -202,6 +203,26 @@ async def test_threads_home_and_the_fault_panel(page: Page, slack: RunningSandbo
 
 async def refused(slack: RunningSandbox) -> bool:
     return [call["outcome"] for call in await slack.calls("views.open")] == ["expired_trigger_id"]
+
+
+async def test_what_is_typed_before_a_conversation_has_come_is_said_there(page: Page, slack: RunningSandbox) -> None:
+    on_its_way, shown = asyncio.Event(), asyncio.Event()
+
+    async def late(route: Route) -> None:
+        on_its_way.set()
+        await shown.wait()
+        await route.continue_()
+
+    async with connected(slack, rehearsal(slack, [])):
+        await page.route("**/state?*", late)
+        await page.get_by_test_id("app").click()
+        await on_its_way.wait()
+        await page.get_by_test_id("message-box").fill("hello")
+        shown.set()
+        await expect(page.get_by_test_id("heading")).to_have_text("lessor")
+        await expect(page.get_by_test_id("message-box")).to_have_value("hello")
+        await page.get_by_test_id("message-box").press("Enter")
+        await expect(page.get_by_test_id("replies")).to_have_text("1 reply")
 
 
 async def test_a_stack_of_views_goes_back_by_escape(page: Page, slack: RunningSandbox) -> None:

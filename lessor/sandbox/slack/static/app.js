@@ -1,7 +1,7 @@
 // The page: who one is, where one looks, and redrawing what changed.
 
 import { act, call, listen } from "./api.js";
-import { drawComposer } from "./composer.js";
+import { draftKey, drawComposer } from "./composer.js";
 import { $, forget, paint } from "./dom.js";
 import { openFaults } from "./faults.js";
 import { drawHeading, drawHome, drawMessages, drawThread } from "./messages.js";
@@ -34,6 +34,8 @@ function go(where) {
   $("menu").setAttribute("aria-expanded", "false");
   history.replaceState(null, "", `#${[page.me.name, page.place, page.thread].filter(Boolean).map(encodeURIComponent).join("/")}`);
   forget("composer");
+  // What is typed from now on belongs to the new place, though that is still on its way.
+  if (page.state) paintComposer(tools());
   return refresh(true);
 }
 
@@ -80,12 +82,22 @@ async function load(moved) {
     return;
   }
   page.state = state;
-  page.place = state.channel;
+  arrive(state.channel);
   page.workspace.people.forEach((one) => (one.deleted = state.accounts[one.id].deleted));
   if (moved && page.tab === "home") act(page.me.id, "open-home", {});
   draw(moved);
   const here = page.state.conversations.find((one) => one.id === page.place);
   if (here?.unread && document.hasFocus() && page.tab === "messages") act(page.me.id, "read", { channel: page.place });
+}
+
+// A place may be asked for by name; what was typed meanwhile goes with it to its id.
+function arrive(channel) {
+  const named = draftKey(page, page.place, "");
+  if (channel !== page.place && page.drafts[named]) {
+    page.drafts[draftKey(page, channel, "")] = page.drafts[named];
+    delete page.drafts[named];
+  }
+  page.place = channel;
 }
 
 // To the app's conversation, or when even that is refused, to somebody whose account still works.
@@ -100,23 +112,31 @@ async function elsewhere() {
   return page.me.id !== before;
 }
 
+const tools = () => ({ page, go, refresh, act: (name, body) => act(page.me.id, name, body), look: look() });
+
+const whose = () => [page.me.id, page.place, page.tab];
+
+function paintComposer(around) {
+  paint("composer", whose(), () => (page.tab === "home" ? null : drawComposer(around, "")));
+}
+
 function draw(moved) {
   const scroller = $("scroller");
   const atEnd = moved || scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
-  const tools = { page, go, refresh, act: (name, body) => act(page.me.id, name, body), look: look() };
-  const base = [page.me.id, page.place, page.tab];
-  paint("sidebar", [base, page.state.conversations, page.state.people, page.state.accounts], () => drawSidebar(tools));
-  paint("heading", [base, page.state.conversations], () => drawHeading(tools));
+  const now = tools();
+  const base = whose();
+  paint("sidebar", [base, page.state.conversations, page.state.people, page.state.accounts], () => drawSidebar(now));
+  paint("heading", [base, page.state.conversations], () => drawHeading(now));
   let toEnd = false;
-  if (page.tab === "home") paint("content", [base, page.state.home], () => drawHome(tools));
+  if (page.tab === "home") paint("content", [base, page.state.home], () => drawHome(now));
   else {
-    toEnd = paint("content", [base, page.state.messages], () => drawMessages(tools)) && atEnd;
+    toEnd = paint("content", [base, page.state.messages], () => drawMessages(now)) && atEnd;
   }
-  paint("composer", base, () => (page.tab === "home" ? null : drawComposer(tools, "")));
+  paintComposer(now);
   $("thread").hidden = !page.thread;
   document.body.classList.toggle("thread-open", Boolean(page.thread));
-  paint("thread", [base, page.thread, page.state.thread], () => (page.thread ? drawThread(tools) : null));
-  drawModal(tools);
+  paint("thread", [base, page.thread, page.state.thread], () => (page.thread ? drawThread(now) : null));
+  drawModal(now);
   if (toEnd) scroller.scrollTop = scroller.scrollHeight;
   if (page.focusTs) document.querySelector(`[data-ts="${page.focusTs}"]`)?.scrollIntoView({ block: "center" });
   document.title = `${page.me.role} · Slack sandbox`;

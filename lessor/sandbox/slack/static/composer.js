@@ -2,10 +2,13 @@
 
 import { h, toast } from "./dom.js";
 
+// Under which name a text is kept that is not sent yet.
+export const draftKey = (page, place, thread) => `${page.me.id} ${place} ${thread}`;
+
 export function drawComposer(tools, thread) {
   const { page } = tools;
   const id = thread ? "composer-thread" : "composer-text";
-  const key = `${page.me.id} ${page.place} ${thread}`;
+  const key = draftKey(page, page.place, thread);
   const hints = h("div", { class: "hints menu", role: "listbox", id: `${id}-hints`, "aria-label": "Commands", hidden: true, "data-testid": "command-hints" });
   const here = page.state.conversations.find((one) => one.id === page.place);
   const name = here?.kind === "channel" ? `#${here.name}` : here?.name ?? page.place;
