@@ -14,7 +14,7 @@ from lessor.contracts import LeaseRef, MoveEnd
 from lessor.domain import suspension
 from lessor.domain.lease import Lease, State
 from lessor.domain.provisioning import Candidate, Order, Provisioned
-from lessor.domain.resource import Condition, Kind, Resource, Sighting
+from lessor.domain.resource import LEASED, Condition, Kind, Resource, Sighting
 from lessor.ports import Intent, Ledger, NoCapacityError, PermanentError, Provider, RetryableError
 
 
@@ -117,11 +117,7 @@ class ProvisioningActivities:
         sighting = provider.look(lease.id, lease.request.place)
         if not sighting.complete:
             raise RetryableError(f"could not read {lease.request.place}: {sighting.problem}; nothing was launched")
-        found = tuple(
-            r
-            for r in sighting.left
-            if r.kind in (Kind.INSTANCE, Kind.NAMESPACE) and r.condition is not Condition.DELETING
-        )
+        found = tuple(r for r in sighting.left if r.kind in LEASED and r.condition is not Condition.DELETING)
         if found:
             self._ledger.seen(lease.id, found)
         return found

@@ -26,7 +26,8 @@ from lessor.contracts import Delivery, Metered, Notice, Observed, OverBudget, Ow
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person, Presence, Team
-from lessor.domain.provisioning import Candidate, Order, Provisioned
+from lessor.domain.pools import Census
+from lessor.domain.provisioning import Candidate, Credentials, Order, Provisioned
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.records import AuditReport, Ended, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.request import Market, Need, Place
@@ -39,12 +40,15 @@ __all__ = [
     "AuditReport",
     "BrakeBook",
     "Candidate",
+    "Capacity",
+    "Credentials",
     "Directory",
     "DirectoryUnavailableError",
     "Ended",
     "Heartbeat",
     "Intent",
     "IntentLog",
+    "Keys",
     "LeaseBook",
     "LeaseIdTakenError",
     "LeaseQuery",
@@ -170,6 +174,22 @@ class Watch(Protocol):
 
     def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
         """Mark what somebody attached to our resources later as the lease's; returns what was marked (case C10)."""
+        ...
+
+
+class Capacity(Protocol):
+    """Counts the GPUs of a place, for forms and the view over the fleet."""
+
+    def census(self, place: Place) -> Census:
+        """What the place has and who holds it. What cannot be read is unknown and said, never raised as empty."""
+        ...
+
+
+class Keys(Protocol):
+    """Hands out access that runs out by itself and is stored nowhere."""
+
+    def credentials(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> Credentials:
+        """A new access to the lease's resources. Raises `PermanentError` when there is nothing to get into."""
         ...
 
 

@@ -50,7 +50,7 @@ from lessor.sources import telemetry_of
 from lessor.when.calendar import Calendar
 from lessor.wiring import Parts, connect_temporal, judge, open_parts, utc_now
 from workflows.schedule import drop_schedule, keep_schedule, meter_schedule, people_schedule, sweep_schedule
-from workflows.worker import CONCURRENCY, QUEUES, Activities, build_workers
+from workflows.worker import CONCURRENCY, PROVIDERS, QUEUES, Activities, build_workers
 
 log = structlog.get_logger("lessor.worker")
 
@@ -60,7 +60,7 @@ LONGEST_WAIT = 15.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGINT or SIGTERM. 0 after an orderly stop, 2 when it cannot start as it is configured."""
-    queues = _parse(arguments)
+    wanted = _parse(arguments)
     try:
         settings = read_settings()
         settings.require("SLACK_BOT_TOKEN")
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _cannot_start(error)
     try:
         with served_metrics(settings.lessor_metrics_port):
-            asyncio.run(_serve(settings, parts, queues, besides))
+            asyncio.run(_serve(settings, parts, wanted or needed(parts.config), besides))
     except SettingsError as error:
         return _cannot_start(error)
     finally:
@@ -86,12 +86,23 @@ def _cannot_start(error: Exception) -> int:
 def _parse(arguments: Sequence[str] | None) -> list[str]:
     parser = argparse.ArgumentParser(prog="python -m workflows", description="The worker of lessor.")
     known = ",".join(QUEUES)
-    parser.add_argument("--queues", default=known, help=f"which task queues to serve (default: {known})")
-    wanted = [name.strip() for name in parser.parse_args(arguments).queues.split(",") if name.strip()]
+    parser.add_argument(
+        "--queues", help=f"which task queues to serve, of {known}; all that the places need if left out"
+    )
+    given: str | None = parser.parse_args(arguments).queues
+    if given is None:
+        return []
+    wanted = [name.strip() for name in given.split(",") if name.strip()]
     unknown = [name for name in wanted if name not in QUEUES]
     if unknown or not wanted:
         parser.error(f"unknown queue {', '.join(unknown) or '(none)'}; known are {', '.join(QUEUES)}")
     return wanted
+
+
+def needed(config: Config) -> list[str]:
+    """The queues that somebody has to serve: none for kinds of place that there are not."""
+    used = {place.provider for place in config.places}
+    return [name for name in QUEUES if name not in PROVIDERS or name in used]
 
 
 async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: Opened) -> None:

@@ -37,7 +37,11 @@ HEARTBEAT = timedelta(minutes=2)
 SWEEP_LIMIT = timedelta(minutes=10)
 STAFF_LIMIT = timedelta(minutes=10)
 
-_PROVIDER_QUEUES = {"aws": contracts.QUEUE_AWS}
+_PROVIDER_QUEUES = {
+    "aws": contracts.QUEUE_AWS,
+    "kubernetes": contracts.QUEUE_KUBERNETES,
+    "machines": contracts.QUEUE_MACHINES,
+}
 
 
 def queue_of(provider: str) -> str:

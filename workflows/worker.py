@@ -31,9 +31,14 @@ from workflows.sweep import SweepWorkflow
 QUEUES = {
     "lessor": contracts.TASK_QUEUE,
     "aws": contracts.QUEUE_AWS,
+    "kubernetes": contracts.QUEUE_KUBERNETES,
+    "machines": contracts.QUEUE_MACHINES,
     "slack": contracts.QUEUE_SLACK,
 }
 """The names for `--queues`, with the task queues that they stand for."""
+
+PROVIDERS = ("aws", "kubernetes", "machines")
+"""Those of them that hold one kind of place each."""
 
 CONCURRENCY = 64
 """Activities at once in each queue; the thread pool that is passed in needs at least as many threads."""
@@ -140,6 +145,18 @@ def _worker(
 def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]:
     record, work, message, sweep = found.record, found.provisioning, found.messages, found.sweep
     meter = found.meter
+    places: list[Callable[..., Any]] = [
+        found.assessment.assess,
+        work.provision,
+        work.stop,
+        work.start,
+        work.take_down,
+        work.look,
+        work.set_end,
+        work.set_owner,
+        sweep.read_place,
+        sweep.attribute,
+    ]
     by_queue: dict[str, list[Callable[..., Any]]] = {
         "lessor": [
             record.record,
@@ -158,18 +175,7 @@ def _activities_of(name: str, found: Activities) -> Sequence[Callable[..., Any]]
             meter.check_budgets,
             meter.tidy,
         ],
-        "aws": [
-            found.assessment.assess,
-            work.provision,
-            work.stop,
-            work.start,
-            work.take_down,
-            work.look,
-            work.set_end,
-            work.set_owner,
-            sweep.read_place,
-            sweep.attribute,
-        ],
+        **dict.fromkeys(PROVIDERS, places),
         "slack": [message.notify, message.page],
     }
     return by_queue[name]

@@ -178,6 +178,7 @@ def _places(config: Config) -> Found:
 
 
 def _place(place: PlaceConfig, path: KeyPath) -> Found:
+    yield from _kind(place, path)
     regions = ", ".join(place.regions)
     for index, zone in enumerate(place.zones):
         if not _in_regions(zone, place.regions):
@@ -191,6 +192,20 @@ def _place(place: PlaceConfig, path: KeyPath) -> Found:
         yield (*path, "role_arn"), f"is a role of another account than {place.account}"
     if place.external_id_env and not place.role_arn:
         yield (*path, "external_id_env"), "is of use only together with role_arn"
+
+
+def _kind(place: PlaceConfig, path: KeyPath) -> Found:
+    """A place has the section of its own provider, and none of another's."""
+    for provider, section in (("kubernetes", place.kubernetes), ("machines", place.machines)):
+        if section is not None and place.provider != provider:
+            yield (*path, provider), f"is of use only with provider: {provider}"
+        if section is None and place.provider == provider:
+            yield path, f"is a place of provider {provider} without its section; add {provider}: {{}}"
+    if place.provider == "aws" and not place.regions:
+        yield path, "has no regions; add regions: [us-east-1], the preferred one first"
+    for key in ("regions", "zones", "instance_types") if place.provider != "aws" else ():
+        if getattr(place, key):
+            yield (*path, key), f"is of use only with provider: aws, not with {place.provider}"
 
 
 def _in_regions(zone: str, regions: tuple[str, ...]) -> bool:

@@ -5,9 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from lessor.config.clusters import KubernetesConfig
 from lessor.config.durations import Duration
 from lessor.config.hours import Country, HoursConfig, WorkingHours
 from lessor.config.limits import CohortConfig, LimitConfig
+from lessor.config.pools import MachinesConfig
 from lessor.config.prices import DiskPriceConfig, PriceConfig
 from lessor.config.scheduling import QuietHours, QuietHoursConfig
 from lessor.config.section import Key, Section
@@ -185,12 +187,16 @@ class LeaseConfig(Section):
 
 
 class PlaceConfig(Section):
-    """Where leases run: one account in one or more regions."""
+    """Where leases run: one AWS account in one or more regions, one Kubernetes cluster, or a pool of machines."""
 
     name: Key
     """The name that people type, such as research-us."""
-    provider: Literal["aws"] = "aws"
+    provider: Literal["aws", "kubernetes", "machines"] = "aws"
     """What kind of place it is."""
+    kubernetes: KubernetesConfig | None = None
+    """The cluster, for a place of provider kubernetes."""
+    machines: MachinesConfig | None = None
+    """The pool, for a place of provider machines."""
     label: Annotated[str, Field(max_length=75)] = ""
     """What the form shows; the name if empty."""
     residency: Annotated[str, Field(max_length=40)] = ""
@@ -199,8 +205,8 @@ class PlaceConfig(Section):
     """Whether what is stored here is encrypted; lessor encrypts every AWS volume, so that is what holds if empty."""
     public_address: bool | None = None
     """Whether machines have public addresses here; lessor gives them none on AWS, so that is what holds if empty."""
-    regions: Annotated[tuple[Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")], ...], Field(min_length=1)]
-    """Regions, the preferred one first."""
+    regions: tuple[Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")], ...] = ()
+    """Regions of AWS, the preferred one first; at least one for a place of provider aws."""
     zones: tuple[Annotated[str, Field(max_length=40)], ...] = ()
     """Availability zones that may be used; all zones of the regions if empty."""
     account: Annotated[str, BeforeValidator(_digits), Field(pattern=r"^(\d{12})?$")] = ""

@@ -50,6 +50,7 @@ from lessor.contracts.metering import (
     SourceReport,
 )
 from lessor.contracts.names import (
+    ANNOTATION_PREFIX,
     GPU_COUNT,
     GPU_ENDS,
     GPU_HOURLY_USD,
@@ -62,6 +63,9 @@ from lessor.contracts.names import (
     GPU_TEAM,
     GPU_WORKLOAD,
     GROUP_MEMBER,
+    LABEL_LEASE,
+    LABEL_MANAGED_BY,
+    LABEL_TEAM,
     LEASE_WORKFLOW,
     MANAGED_BY,
     MEMO_INTERACTION,
@@ -71,6 +75,8 @@ from lessor.contracts.names import (
     PEOPLE_WORKFLOW,
     QUERY_LEASE,
     QUEUE_AWS,
+    QUEUE_KUBERNETES,
+    QUEUE_MACHINES,
     QUEUE_SLACK,
     SEARCH_ATTRIBUTES,
     SIGNAL_ACT,
@@ -92,6 +98,7 @@ from lessor.contracts.names import (
 )
 
 __all__ = [
+    "ANNOTATION_PREFIX",
     "GPU_COUNT",
     "GPU_ENDS",
     "GPU_HOURLY_USD",
@@ -104,6 +111,9 @@ __all__ = [
     "GPU_TEAM",
     "GPU_WORKLOAD",
     "GROUP_MEMBER",
+    "LABEL_LEASE",
+    "LABEL_MANAGED_BY",
+    "LABEL_TEAM",
     "LEASE_WORKFLOW",
     "MANAGED_BY",
     "MEMO_INTERACTION",
@@ -113,6 +123,8 @@ __all__ = [
     "PEOPLE_WORKFLOW",
     "QUERY_LEASE",
     "QUEUE_AWS",
+    "QUEUE_KUBERNETES",
+    "QUEUE_MACHINES",
     "QUEUE_SLACK",
     "SEARCH_ATTRIBUTES",
     "SIGNAL_ACT",

@@ -6,6 +6,10 @@ TASK_QUEUE = "lessor"
 
 QUEUE_AWS = "lessor-aws"
 
+QUEUE_KUBERNETES = "lessor-kubernetes"
+
+QUEUE_MACHINES = "lessor-machines"
+
 QUEUE_SLACK = "lessor-slack"
 
 LEASE_WORKFLOW = "LeaseWorkflow"
@@ -75,6 +79,15 @@ TAG_ENDS = "lessor:ends"
 TAG_MANAGED_BY = "lessor:managed-by"
 
 MANAGED_BY = "lessor"
+
+LABEL_LEASE = "lessor.dev/lease"
+
+LABEL_TEAM = "lessor.dev/team"
+
+LABEL_MANAGED_BY = "lessor.dev/managed-by"
+
+ANNOTATION_PREFIX = "lessor.dev/"
+"""Before owner, cost-center, purpose and ends, which labels cannot hold."""
 
 GROUP_MEMBER = "auto-scaling-group"
 """The code of a provider's refusal to touch a machine alone that a group of machines would replace."""

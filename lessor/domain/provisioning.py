@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from lessor.domain.money import Money
@@ -56,3 +56,12 @@ class Provisioned:
     volatile: bool = False
     disk_gib: int = 0
     disk_monthly: Money | None = None
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """An access that ends at `until`. `text` is secret: shown to who asked and kept nowhere, such as a kubeconfig."""
+
+    text: str = field(repr=False)
+    until: datetime
+    file: str = "kubeconfig"

@@ -34,6 +34,14 @@ class Workload(StrEnum):
     EXPERIMENT = "experiment"
 
 
+class LeaseKind(StrEnum):
+    """What is leased: a machine, a namespace of a cluster with a quota, or one workload in a namespace of its own."""
+
+    MACHINE = "machine"
+    NAMESPACE = "namespace"
+    WORKSPACE = "workspace"
+
+
 class Market(StrEnum):
     ON_DEMAND = "on-demand"
     SPOT = "spot"
@@ -79,7 +87,8 @@ class Request:
     `checkpoints` says that the work survives an interruption. `project` is charged and limited beside the team.
     `interaction` is the business key of the click or command that made it. `cost_center` and `lead` are copied from the
     team when it is made, so that charging and escalation outlive the entries of the team and its people. `disk_gib` is
-    the root volume's size. `cap` is the most that it may cost in all, by the requester's own wish.
+    the root volume's size. `cap` is the most that it may cost in all, by the requester's own wish. `kind` is what the
+    place offers first unless one is named.
     """
 
     requester: str
@@ -103,6 +112,7 @@ class Request:
     checkpoints: bool = False
     schedule: str = ""
     cap: Money | None = None
+    kind: LeaseKind | None = None
 
     def __post_init__(self) -> None:
         for name in ("until", "start"):

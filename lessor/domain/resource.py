@@ -22,8 +22,12 @@ class Kind(StrEnum):
     MACHINE = "machine"
 
 
-COMPUTE = frozenset({Kind.INSTANCE, Kind.WORKLOAD, Kind.MACHINE})
+COMPUTE = frozenset({Kind.INSTANCE, Kind.NAMESPACE, Kind.WORKLOAD, Kind.MACHINE})
 """Kinds that are billed by the hour and that a lease cannot be used without."""
+
+
+LEASED = frozenset({Kind.INSTANCE, Kind.NAMESPACE, Kind.MACHINE})
+"""The kinds that a lease is for: what else it has was made inside of or beside them."""
 
 
 class Condition(StrEnum):

@@ -20,7 +20,7 @@ Closed = Mapping[str, tuple[Any, ...]]
 FIXED: Closed = {
     "request.workload": tuple(kind.value for kind in Workload),
     "request.market": tuple(market.value for market in Market),
-    "place.provider": ("aws",),
+    "place.provider": ("aws", "kubernetes", "machines"),
     "time.weekday": WEEKDAYS,
     "time.hour": tuple(range(24)),
 }

@@ -1,0 +1,1 @@
+"""Pools of the organisation's own machines."""
