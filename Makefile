@@ -12,8 +12,11 @@ BIN := .venv/bin
 UV := UV_PYTHON_DOWNLOADS=never $(if $(wildcard $(BIN)/python),,UV_PYTHON=$(PYTHON)) $(BOOTSTRAP)/bin/uv
 LOCKED := pyproject.toml uv.lock
 
+# Without Go there is no such server, and the tests that need one say so.
+WITH_KUBE = assets=$$(sh scripts/get-kube.sh) && KUBEBUILDER_ASSETS="$$assets"
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test check lint types imports unit e2e bench screenshots histories format clean
+.PHONY: help setup demo up test check lint types imports unit e2e bench kube-assets screenshots histories format clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,7 +32,7 @@ up: .venv/.for-use ## Start everything on this machine and stay: Slack, Temporal
 test: check ## Lint, types, import contracts and all tests, the browser's included
 	@sh scripts/get-browser.sh
 	@sh scripts/get-prometheus.sh
-	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
+	@$(WITH_KUBE) $(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 check: lint types imports
 
@@ -45,12 +48,15 @@ imports: .venv/.for-tests ## Which package may import which
 
 unit: .venv/.for-tests ## All tests that need no browser
 	@sh scripts/get-prometheus.sh
-	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile -m "not browser" $(PYTEST_ARGS)
+	@$(WITH_KUBE) $(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile -m "not browser" $(PYTEST_ARGS)
 
 e2e: .venv/.for-tests ## The whole story in a browser
 	@sh scripts/get-browser.sh
 	@sh scripts/get-prometheus.sh
-	$(BIN)/pytest tests/e2e $(PYTEST_ARGS)
+	@$(WITH_KUBE) $(BIN)/pytest tests/e2e $(PYTEST_ARGS)
+
+kube-assets: ## Build the Kubernetes API server that tests use, with Go, once; prints the folder
+	@sh scripts/get-kube.sh
 
 screenshots: e2e ## Take the pictures of the README anew
 	mkdir -p docs/images
