@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lessor.cli.browsing import event_facts
+from lessor.asjson import event_facts
 from lessor.cli.output import progress, refuse, tell
 from lessor.cli.session import DONE, REFUSED, Session, refusals
 from lessor.domain.errors import Refused

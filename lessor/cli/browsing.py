@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lessor.asjson import event_facts
 from lessor.cli import leases
 from lessor.cli.output import Column, pairs, print_json, table, tell
 from lessor.cli.session import DONE, Session
@@ -81,21 +82,6 @@ def lease_id(text: str) -> str:
     if found is None:
         raise Refused("no-lease-id", f"'{text[:40]}' is no lease id; it looks like gpu-7k3qxa2m, see `lessor list`")
     return found
-
-
-def event_facts(stored: StoredEvent) -> dict[str, object]:
-    """The JSON form of an event with its place in the chain."""
-    event = stored.event
-    return {
-        "seq": stored.seq,
-        "lease_id": stored.lease_id,
-        "type": event.type,
-        "at": event.at.isoformat(),
-        "actor": event.actor,
-        "data": event.data,
-        "prev_hash": stored.prev_hash,
-        "hash": stored.hash,
-    }
 
 
 def _states(wanted: Filter) -> tuple[str, ...]:

@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from lessor.domain import rungs
 from lessor.domain.lease import Lease
 from lessor.when import local
-
-
-def facts(lease: Lease, now: datetime) -> dict[str, Any]:
-    """The stable JSON form; `None` for what is not so."""
-    ladder, stops = lease.idle, rungs.stops_at(lease, now)
-    snooze = lease.snooze if lease.snooze and lease.snooze.until > now else None
-    return {
-        "idle_since": ladder.evidence.since.isoformat() if ladder else None,
-        "idle_verdict": ladder.evidence.verdict.value if ladder else None,
-        "idle_stop_at": stops.isoformat() if stops else None,
-        "snoozed_until": snooze.until.isoformat() if snooze else None,
-        "paused": lease.pause.why.value if lease.pause else None,
-        "paused_at": lease.pause.at.isoformat() if lease.pause else None,
-        "spared": lease.spared is not None,
-    }
 
 
 def rows(lease: Lease, now: datetime, zone: str) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from lessor.asjson import lease_facts, next_try
 from lessor.cli import idleness
 from lessor.cli.output import Column
 from lessor.domain import capping, suspension
@@ -14,7 +15,6 @@ from lessor.domain.authority import may_enter
 from lessor.domain.changes import describe
 from lessor.domain.costing import compute_cost, storage_cost
 from lessor.domain.lease import Lease, State
-from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.request import spell
 from lessor.when import local
@@ -22,69 +22,8 @@ from lessor.when.clock import zone_of
 
 
 def facts(lease: Lease, now: datetime, viewer: Person) -> dict[str, Any]:
-    """The stable JSON form of a lease: instants in UTC, amounts as text, `None` for what is unknown or not yet.
-
-    How to get in is `None` as well for a viewer who may not.
-    """
-    request, quote, cost = lease.request, lease.quote, lease.cost(now)
-    steps = waiting(lease.steps)
-    return {
-        "id": lease.id,
-        "state": lease.state.value,
-        "owner": lease.owner,
-        "co_owners": [one.id for one in lease.co_owners],
-        "former_owners": list(lease.former_owners),
-        "offered_to": list(lease.transfer.to) if lease.transfer else [],
-        "team": request.team,
-        "need": str(request.need),
-        "instance_type": quote.offer.instance_type if quote else None,
-        "model": lease.model or None,
-        "gpus": lease.gpus,
-        "market": request.market.value,
-        "place": str(request.place),
-        "workload": request.workload.value,
-        "purpose": request.purpose,
-        "tags": request.tags,
-        "requested_at": _iso(lease.requested_at),
-        "ready_at": _iso(lease.ready_at),
-        "ends_at": _iso(lease.ends_at or request.until),
-        "start": _iso(request.start),
-        "runs_until": _iso(lease.runs_until),
-        "wished_until": _iso(lease.wish.until) if lease.wish else None,
-        "schedule": request.schedule or None,
-        "suspended_at": _iso(lease.suspended_at),
-        "exempt_until": _iso(lease.exemption.until) if lease.exemption else None,
-        "duration_seconds": int(request.duration.total_seconds()) if request.duration else None,
-        "extensions": lease.extensions,
-        "hourly": str(quote.offer.hourly.amount) if quote and quote.offer.hourly else None,
-        "cost": str(cost.amount) if cost else None,
-        "compute_cost": _amount(compute_cost(lease, now)),
-        "storage_cost": _amount(storage_cost(lease, now)),
-        "currency": cost.currency if cost else None,
-        "cap": _amount(request.cap),
-        "volatile": lease.volatile,
-        **idleness.facts(lease, now),
-        "decision": lease.decision.outcome.value if lease.decision else None,
-        "rules": [f"{one.rule}: {one.text}" for one in lease.decision.reasons] if lease.decision else [],
-        "step": steps[0].name if steps else None,
-        "steps": [step.name for step in steps],
-        "approvers": list(dict.fromkeys(ref for step in steps for ref in step.approvers)),
-        "lapses_at": _iso(lease.lapses_at) if lease.state is State.AWAITING_APPROVAL else None,
-        "proposed": describe(lease.counter.changes) if lease.counter else None,
-        "questions": [{"by": q.by, "text": q.text, "answer": q.answer or None} for q in lease.questions],
-        "decided_by": lease.decided_by or None,
-        "decided_at": _iso(lease.decided_at),
-        "decided_reason": lease.decided_reason or None,
-        "resources": [f"{one.ref} {one.condition.value}" for one in lease.resources],
-        "tries": lease.capacity.tries if lease.capacity else 0,
-        "tried": list(lease.capacity.tried) if lease.capacity else [],
-        "next_try": _iso(_next_try(lease)),
-        "access": _access(lease, viewer) or None,
-        "problem": lease.problem or None,
-        "left": list(lease.left),
-        "proof": lease.proof or None,
-        "closed_at": _iso(lease.closed_at),
-    }
+    """The JSON form of a lease; how to get in is `None` as well for a viewer who may not."""
+    return lease_facts(lease, now, _access(lease, viewer))
 
 
 def columns(mine: bool) -> tuple[Column, ...]:
@@ -119,7 +58,7 @@ def row(lease: Lease, now: datetime, zone: str) -> tuple[str, ...]:
 
 def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Person) -> list[tuple[str, str]]:
     """Everything about one lease that the viewer may see, in the order in which people ask for it."""
-    zone, again = viewer.tz, _next_try(lease)
+    zone, again = viewer.tz, next_try(lease)
     request, quote = lease.request, lease.quote
     hourly = quote.offer.hourly if quote else None
     groups = (ref for step in waiting(lease.steps) for ref in step.approvers if ref.startswith("slack-group:"))
@@ -167,10 +106,6 @@ def _cost(lease: Lease, now: datetime) -> str:
         return total
     compute, disks = (str(one) if one else "unknown" for one in (compute_cost(lease, now), storage_cost(lease, now)))
     return f"{total} (machines {compute}, disks {disks})"
-
-
-def _amount(money: Money | None) -> str | None:
-    return str(money.amount) if money else None
 
 
 def _talked(lease: Lease, zone: str) -> list[tuple[str, str]]:
@@ -243,16 +178,5 @@ def _tried(lease: Lease) -> str:
     return f"{times}, without capacity in {', '.join(lease.capacity.tried) or 'any place'}"
 
 
-def _next_try(lease: Lease) -> datetime | None:
-    """When lessor itself goes on with a lease that is stuck."""
-    if lease.state is State.WAITING_FOR_CAPACITY and lease.capacity:
-        return lease.capacity.next_try
-    return lease.next_try if lease.state is State.BLOCKED else None
-
-
 def _access(lease: Lease, viewer: Person) -> str:
     return lease.access if not lease.final and may_enter(lease, viewer) else ""
-
-
-def _iso(at: datetime | None) -> str | None:
-    return at.isoformat() if at else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from lessor.asjson import brake_facts, hour_facts, report_facts, standing_facts, status_facts
 from lessor.cli.browsing import lease_id
 from lessor.cli.output import Column, print_json, table, tell
 from lessor.cli.session import DONE, REFUSED, Session
@@ -40,7 +41,7 @@ async def show_status(session: Session, gateway: Gateway, person: Person) -> int
     status = await gateway.meter.status()
     sources = status.report.sources if status.report else ()
     trouble = bool(status.overdue) or any(not source.ok for source in sources)
-    tell(session.as_json, _status_facts(status), *_status(status, person.tz))
+    tell(session.as_json, status_facts(status), *_status(status, person.tz))
     return REFUSED if trouble else DONE
 
 
@@ -48,19 +49,19 @@ async def meter_once(session: Session, gateway: Gateway, person: Person) -> int:
     """A tick now, and what it came to; fails when anything could not be read."""
     report = await gateway.meter.once(person.id)
     known = () if report.stored else ("this tick was on record already; who had not heard of it was told again",)
-    tell(session.as_json, _report_facts(report), *_report(report, person.tz), *known)
+    tell(session.as_json, report_facts(report), *_report(report, person.tz), *known)
     return REFUSED if report.problem or any(not source.ok for source in report.sources) else DONE
 
 
 async def show_brake(session: Session, gateway: Gateway, person: Person) -> int:
     brake = await gateway.meter.brake()
-    tell(session.as_json, _brake_facts(brake), _brake(brake, person.tz))
+    tell(session.as_json, brake_facts(brake), _brake(brake, person.tz))
     return DONE
 
 
 async def set_brake(session: Session, gateway: Gateway, person: Person, reason: str, *, on: bool) -> int:
     brake = await gateway.meter.set_brake(person.id, reason, on=on)
-    tell(session.as_json, {"ok": True, **_brake_facts(brake)}, _brake(brake, person.tz))
+    tell(session.as_json, {"ok": True, **brake_facts(brake)}, _brake(brake, person.tz))
     return DONE
 
 
@@ -71,7 +72,7 @@ async def show_usage(session: Session, gateway: Gateway, person: Person, text: s
     standing = await gateway.meter.standing(lease.id)
     used = await gateway.meter.usage(lease.id, now - timedelta(hours=hours), now)
     if session.as_json:
-        print_json({"id": lease.id, "now": _standing_facts(standing), "hours": [_hour_facts(one) for one in used]})
+        print_json({"id": lease.id, "now": standing_facts(standing), "hours": [hour_facts(one) for one in used]})
         return DONE
     zone = person.tz
     rests = rests_since(lease)
@@ -145,73 +146,3 @@ def _percent(value: float | None) -> str:
 
 def _watts(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.0f} W"
-
-
-def _status_facts(status: MeterStatus) -> dict[str, Any]:
-    every = status.every.total_seconds() if status.every else None
-    report = _report_facts(status.report) if status.report else None
-    brake = _brake_facts(status.brake)
-    return {"every_seconds": every, "overdue": status.overdue or None, "latest": report, "brake": brake}
-
-
-def _report_facts(report: MeterReport) -> dict[str, Any]:
-    return {
-        "at": report.at.isoformat(),
-        "stored": report.stored,
-        "leases": report.leases,
-        "verdicts": report.verdicts,
-        "told": list(report.told),
-        "sources": [
-            {
-                "name": source.name,
-                "ok": source.ok,
-                "series": source.series,
-                "dropped": source.dropped,
-                "capped": source.capped,
-                "unlabelled": source.unlabelled,
-                "silent_ticks": source.silent,
-                "last_good": source.last_good.isoformat() if source.last_good else None,
-                "problem": source.problem or None,
-            }
-            for source in report.sources
-        ],
-        "brake": report.brake or None,
-        "problem": report.problem or None,
-    }
-
-
-def _brake_facts(brake: Brake) -> dict[str, Any]:
-    at = brake.at.isoformat() if brake.at else None
-    return {"on": brake.on, "by": brake.by or None, "at": at, "reason": brake.reason or None}
-
-
-def _standing_facts(standing: Standing | None) -> dict[str, Any] | None:
-    if standing is None:
-        return None
-    return {
-        "verdict": standing.verdict.value,
-        "since": standing.since.isoformat(),
-        "at": standing.at.isoformat(),
-        "gpus": standing.gpus,
-        "idle_gpus": standing.idle_gpus,
-        "last_active": standing.active_at.isoformat() if standing.active_at else None,
-        "last_activity": standing.active_kind or None,
-        "faulty": list(standing.faulty),
-        "problem": standing.problem or None,
-    }
-
-
-def _hour_facts(one: HourUse) -> dict[str, Any]:
-    return {
-        "hour": one.hour.isoformat(),
-        "ticks": one.ticks,
-        "busy": one.busy,
-        "idle": one.idle,
-        "unknown": one.unknown,
-        "gpu_busy": one.gpu_busy,
-        "peak_engine": one.peak_engine,
-        "peak_util": one.peak_util,
-        "peak_memory": one.peak_memory,
-        "peak_power": one.peak_power,
-        "peak_cpu": one.peak_cpu,
-    }
