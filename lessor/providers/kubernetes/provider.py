@@ -1,7 +1,7 @@
 """The Kubernetes provider: the port's methods, each handed to the module that knows how.
 
-Every function below takes a `Site` (site.py) first, calls the cluster by `site.api` only, tells the time by `site.clock`
-and waits by `site.sleep`; `heartbeat` is called before each external write and while waiting.
+Every function below takes a `Site` (site.py) first, calls the cluster by `site.api` only, tells the time by
+`site.clock` and waits by `site.sleep`; `heartbeat` is called before each external write and while waiting.
 
     offers        offers.offers(site, need, market) -> tuple[Offer, ...]
     quote         offers.quote(site, need, market, now) -> Quote
