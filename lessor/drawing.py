@@ -38,7 +38,7 @@ class DrawingError(Exception):
 
 
 class Drawer:
-    """One chart after the other, as PNG. `command` is what draws them."""
+    """One chart after the other. `command` is what draws them."""
 
     def __init__(self, *, seconds: float = SECONDS, command: Sequence[str] = _COMMAND) -> None:
         self._seconds = seconds
@@ -53,10 +53,14 @@ class Drawer:
         return self._child.pid if self._child else 0
 
     async def png(self, shown: Figures) -> bytes:
-        """The chart. Raises `DrawingError` in time, whatever happens to the renderer."""
+        """The chart as a picture for Slack. Raises `DrawingError` in time, whatever happens to the renderer."""
+        return await self.draw(shown, "png")
+
+    async def draw(self, shown: Figures, kind: str) -> bytes:
+        """The chart as one of `charts.KINDS`. Raises `DrawingError` in time, whatever happens to the renderer."""
         try:
             async with asyncio.timeout(self._seconds), self._turn:
-                return await self._drawn(json.dumps(shown).encode())
+                return await self._drawn(json.dumps({"kind": kind, "shown": shown}).encode())
         except TimeoutError:
             raise DrawingError(f"no chart within {self._seconds:g} s") from None
         except (OSError, ValueError) as error:
@@ -148,7 +152,8 @@ def serve(source: IO[bytes], sink: IO[bytes], rest: float = REST_SECONDS) -> Non
         if not line:
             return
         try:
-            word, answer = DRAWN, draw(json.loads(line), "png")
+            asked = json.loads(line)
+            word, answer = DRAWN, draw(asked["shown"], asked["kind"])
         except Exception as error:
             word, answer = FAILED, f"{type(error).__name__}: {error}".encode()
         sink.write(_HEAD.pack(word, len(answer)) + answer)

@@ -28,6 +28,7 @@ from lessor.domain.request import Market, Need, Place, Request
 from lessor.engine import Engine, TakenError, UnreachableError
 from lessor.gauging import Gauging
 from lessor.offering import Choices, ModelChoice, Offering, PlaceChoice, Submitted
+from lessor.overview import Overlooking
 from lessor.ports import (
     Directory,
     DirectoryUnavailableError,
@@ -74,6 +75,7 @@ class Gateway:
         self._attendance = Attendance(directory, ledger, clock)
         self._screening = Screening(offering, self._accounting, self.quote, clock)
         self.meter = Gauging(engine, ledger, self._known, clock, offering.metering, offering.idle)
+        self.overlooking = Overlooking(ledger, directory, clock)
 
     async def choices(self, person_id: str) -> Choices:
         """Teams, places, models and limits of a person. Raises `Refused` ("unknown-person")."""

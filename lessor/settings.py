@@ -31,6 +31,8 @@ WANTED = {
     "LESSOR_WEBHOOK_URL": "is a web address such as http://127.0.0.1:7415/webhook; leave it out for the one in "
     "lessor.yaml",
     "LESSOR_PROMETHEUS_URL": "is a web address such as http://127.0.0.1:7416; leave it out for those in lessor.yaml",
+    "LESSOR_TEMPORAL_UI_URL": "is a web address such as http://127.0.0.1:8080; leave it out for no links to Temporal",
+    "LESSOR_WEB_TOKEN": "is a secret of 20 characters or more, without blanks; make one with: openssl rand -base64 30",
     "LESSOR_TEMPLATES": "is a directory laid out like templates/, with the files that you want worded differently",
 }
 WEB = re.compile(r"https?://[^\s/@]+(/\S*)?")
@@ -97,6 +99,10 @@ class Settings(BaseSettings):
     """Another receiver of events than the one in `lessor.yaml`."""
     lessor_prometheus_url: Annotated[str, AfterValidator(_web)] | None = None
     """Where every Prometheus source of `lessor.yaml` is read instead."""
+    lessor_temporal_ui_url: Annotated[str, AfterValidator(_web)] | None = None
+    """Where the dashboard finds the Temporal UI; it links to no lease there without."""
+    lessor_web_token: Annotated[SecretStr, _secret(r"[!-~]{20,}")] | None = None
+    """What lets people and programs in to the dashboard; needed to serve it beyond this machine."""
     lessor_user: str = Field(default="", max_length=120)
 
     @property

@@ -55,7 +55,7 @@ class AuditReport:
 class LeaseQuery:
     """A page of leases. Empty fields do not filter; `after` is the last id of the page before, `but` one left out.
 
-    `ids` are the only ones that are looked for.
+    `ids` are the only ones that are looked for, `places` names of places.
     """
 
     owner_ids: tuple[str, ...] = ()
@@ -65,6 +65,7 @@ class LeaseQuery:
     limit: int = 100
     but: str = ""
     ids: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

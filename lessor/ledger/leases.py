@@ -50,17 +50,19 @@ class SqlLeaseBook(Book):
         return None if snapshot is None else LEASE.load(snapshot)
 
     def leases(self, query: LeaseQuery) -> tuple[Lease, ...]:
-        """A page in order of id. A snapshot that cannot be read is left out and logged; the page is filled up."""
+        """A page in order of id. What is in another place, or cannot be read, is left out; the page is filled up."""
         found: list[Lease] = []
         after = query.after
         while (room := query.limit - len(found)) > 0:
+            # Places are no column: of what is read only a part may fit, so that a whole page is read at a time.
+            room = query.limit if query.places else room
             with self._db.read() as connection:
                 rows = connection.execute(_matching(query).where(LEASES.c.id > after).limit(room)).all()
-            found += _readable(rows)
+            found += (one for one in _readable(rows) if not query.places or one.request.place.name in query.places)
             if len(rows) < room:
                 break
             after = rows[-1].id
-        return tuple(found)
+        return tuple(found[: query.limit])
 
     def revisions(self, *states: State) -> dict[str, int]:
         """At which revision each lease in one of these states stands."""

@@ -20,7 +20,7 @@ from lessor.domain.records import LeaseQuery
 from lessor.ledger import SqlLedger
 from lessor.ledger.database import Database
 from lessor.ledger.snapshots import UnreadableSnapshotError
-from tests.builders import ASKED, READY, a_lease, a_request, a_story, usd
+from tests.builders import ASKED, READY, a_lease, a_place, a_request, a_story, usd
 
 NOTE = Event("note", ASKED, "lessor", {"text": "hello"})
 
@@ -176,6 +176,20 @@ def test_pages_follow_one_another_without_gap_or_overlap(ledger: SqlLedger) -> N
         after = page[-1].id
     assert pages == [["0", "1", "2"], ["3", "4", "5"], ["6"]]
     assert ledger.leases(LeaseQuery(limit=0)) == ()
+
+
+def test_leases_of_one_place_fill_whole_pages_among_those_of_others(ledger: SqlLedger) -> None:
+    made = []
+    for number in range(12):
+        place = a_place(name="research" if number % 3 else "lab")
+        lease, events = a_story(id=f"gpu-{number:08d}", request=a_request(place=place, interaction=f"c:{number}"))
+        ledger.record(lease, events)
+        made.append(lease)
+    lab = tuple(made[::3])
+    assert ledger.leases(LeaseQuery(places=("lab",), limit=3)) == lab[:3]
+    assert ledger.leases(LeaseQuery(places=("lab",), limit=3, after=lab[2].id)) == lab[3:]
+    assert ledger.leases(LeaseQuery(places=("lab", "research"))) == tuple(made)
+    assert ledger.leases(LeaseQuery(places=("nowhere",), limit=5)) == ()
 
 
 def test_one_lease_that_cannot_be_read_does_not_hide_the_others(

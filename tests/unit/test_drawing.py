@@ -61,6 +61,12 @@ async def test_it_draws_again_with_the_same_process_and_anew_when_that_is_gone(d
     assert drawer.pid != before
 
 
+async def test_pages_get_what_slack_gets_as_an_image_of_lines(drawer: Drawer) -> None:
+    drawn = (await drawer.draw(SHOWN, "svg")).decode()
+    assert drawn.startswith("<svg ")
+    assert SHOWN["title"] in drawn
+
+
 async def test_one_that_hangs_is_ended_in_time_and_the_next_chart_is_drawn_by_another(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     command = program(
