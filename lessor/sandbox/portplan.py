@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 HOST = "127.0.0.1"
 DEFAULT_BASE = 7410
-LOWEST, HIGHEST = 1024, 65_529
+LOWEST, HIGHEST = 1024, 65_526
+"""Ten ports fit behind a base."""
 
 # Free bases are looked for below the ports that systems hand to outgoing connections, which come and go.
 _FREE_FROM, _FREE_TO, _SPACING = 20_000, 32_000, 10
@@ -53,6 +54,10 @@ class Ports:
         return self.base + 6
 
     @property
+    def web(self) -> int:
+        return self.base + 7
+
+    @property
     def purposes(self) -> dict[int, str]:
         return {
             self.slack: "Slack sandbox",
@@ -62,6 +67,7 @@ class Ports:
             self.smtp: "mail server",
             self.mail: "sandbox mail",
             self.gpus: "simulated GPUs",
+            self.web: "dashboard",
         }
 
 
@@ -88,7 +94,7 @@ def free() -> Ports:
         ports = Ports(base)
         if not any(is_taken(port) for port in ports.purposes):
             return ports
-    raise PortsError(f"no seven free ports beside each other between {_FREE_FROM:,} and {_FREE_TO:,}")
+    raise PortsError(f"no free ports beside each other between {_FREE_FROM:,} and {_FREE_TO:,}")
 
 
 def is_taken(port: int) -> bool:

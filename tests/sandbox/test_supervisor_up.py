@@ -142,7 +142,7 @@ def test_busy_ports_are_named_with_their_purpose_and_a_remedy(tmp_path: Path) ->
 def test_a_port_base_out_of_range_is_refused(base: int, tmp_path: Path) -> None:
     told = io.StringIO()
     assert up.run(base, tmp_path, _plain(told), cast) == 2
-    assert f"--port-base {base} is out of range; 1024 to 65,529 are allowed; nothing was started" in told.getvalue()
+    assert f"--port-base {base} is out of range; 1024 to 65,526 are allowed; nothing was started" in told.getvalue()
 
 
 def test_a_child_that_cannot_start_ends_up_with_its_last_words(tmp_path: Path) -> None:
