@@ -11,28 +11,16 @@ from typing import Any
 from bot.blocks.text import quoted
 from lessor.domain import capping, rungs
 from lessor.domain.costing import idle_cost, storage_cost
-from lessor.domain.idle import Evidence, IdleTerms, Verdict
+from lessor.domain.idle import IdleTerms, Verdict
 from lessor.domain.idle_plan import BUILT_IN
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.request import spell, to_the_minute
+from lessor.signals import percent, rate, ratio, signals, throughput, watts
 
 REASON_MOST = 1_200
-_KILO = 1_000.0
 _SOMETIMES = ("power", "fraction", "spare", "working_hours_only")
 """Terms that are named only where they are something."""
-
-
-@dataclass(frozen=True)
-class Signal:
-    """One thing that was measured: its name, the highest value, and above which it counts; empty is unknown, or none.
-
-    The words for the name are in the template.
-    """
-
-    name: str
-    value: str
-    limit: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,21 +79,6 @@ def in_force(terms: IdleTerms | None, lease: Lease) -> dict[str, object]:
     return {"thresholds": levels(terms, held=held)} if terms else {}
 
 
-def signals(evidence: Evidence, terms: IdleTerms) -> tuple[Signal, ...]:
-    """Every signal with the most that was seen of it, whether or not it counts here (case E10)."""
-    return (
-        Signal("engine", _ratio(evidence.peak_engine), _ratio(terms.engine)),
-        Signal("util", _percent(evidence.peak_util), _percent(terms.util)),
-        Signal("memory", _ratio(evidence.peak_memory), _ratio(terms.memory)),
-        Signal("power", _watts(evidence.peak_power), _watts(terms.power)),
-        Signal("cpu", _percent(evidence.peak_cpu), _percent(terms.cpu)),
-        Signal("network", _bytes(evidence.peak_network), _bytes(terms.network)),
-        Signal("disk", _bytes(evidence.peak_disk), _bytes(terms.disk)),
-        Signal("sessions", _count(evidence.peak_sessions)),
-        Signal("requests", _rate(evidence.peak_requests), _rate(terms.requests)),
-    )
-
-
 def levels(terms: IdleTerms, *, held: bool = False) -> tuple[Level, ...]:
     """The thresholds by the level that set them, the default ones first (cases E22 and E25)."""
     found: dict[str, list[tuple[str, str]]] = {BUILT_IN: []}
@@ -115,41 +88,6 @@ def levels(terms: IdleTerms, *, held: bool = False) -> tuple[Level, ...]:
         if not (absent and origin == BUILT_IN):
             found.setdefault(origin, []).append((name, written(value)))
     return tuple(Level(origin, tuple(said)) for origin, said in found.items() if said)
-
-
-def _number(value: float) -> str:
-    """At most three figures, without zeros that say nothing: `0.4`, `12.5`, `780`."""
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}".removesuffix(".0")
-
-
-def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{_number(value * 100)} %"
-
-
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{_number(value)} %"
-
-
-def _watts(value: float | None) -> str:
-    return "" if value is None else f"{_number(value)} W"
-
-
-def _count(value: int | None) -> str:
-    return "" if value is None else str(value)
-
-
-def _rate(value: float | None) -> str:
-    return "" if value is None else f"{_number(value)}/s"
-
-
-def _bytes(value: float | None) -> str:
-    if value is None:
-        return ""
-    for unit in ("B/s", "kB/s", "MB/s"):
-        if value < _KILO:
-            return f"{_number(value)} {unit}"
-        value /= _KILO
-    return f"{_number(value)} GB/s"
 
 
 def _yes(value: bool) -> str:
@@ -169,14 +107,14 @@ _SPELLED: Mapping[str, Callable[[Any], str]] = {
     "working_hours_only": _yes,
     "spare": spell,
     "stops": _yes,
-    "engine": _ratio,
-    "util": _percent,
-    "power": _or_off(_watts),
-    "cpu": _or_off(_percent),
-    "network": _or_off(_bytes),
-    "disk": _or_off(_bytes),
-    "requests": _or_off(_rate),
-    "memory": _ratio,
-    "fraction": _ratio,
+    "engine": ratio,
+    "util": percent,
+    "power": _or_off(watts),
+    "cpu": _or_off(percent),
+    "network": _or_off(throughput),
+    "disk": _or_off(throughput),
+    "requests": _or_off(rate),
+    "memory": ratio,
+    "fraction": ratio,
 }
 """The terms that people are told of, in this order."""
