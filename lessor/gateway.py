@@ -19,6 +19,7 @@ from lessor.domain.absence import Absence
 from lessor.domain.budget import BudgetRoom
 from lessor.domain.errors import Invalid, Refused
 from lessor.domain.identity import lease_id
+from lessor.domain.kinds import meant
 from lessor.domain.lease import OPEN, Lease, describe
 from lessor.domain.lookalike import lookalikes
 from lessor.domain.people import Person
@@ -26,6 +27,7 @@ from lessor.domain.quota import Headroom
 from lessor.domain.quote import Quote
 from lessor.domain.request import Market, Need, Place, Request
 from lessor.engine import Engine, TakenError, UnreachableError
+from lessor.fleet import Surveying
 from lessor.gauging import Gauging
 from lessor.offering import Choices, ModelChoice, Offering, PlaceChoice, Submitted
 from lessor.overview import Overlooking
@@ -64,6 +66,7 @@ class Gateway:
         providers: Mapping[str, Provider],
         offering: Offering,
         clock: Callable[[], datetime],
+        fleet: Surveying | None = None,
     ) -> None:
         self._engine = engine
         self._ledger = ledger
@@ -75,6 +78,7 @@ class Gateway:
         self._attendance = Attendance(directory, ledger, clock)
         self._screening = Screening(offering, self._accounting, self.quote, clock)
         self.meter = Gauging(engine, ledger, self._known, clock, offering.metering, offering.idle)
+        self.fleet = fleet or Surveying(ledger, {}, {}, tuple, clock)
         self.overlooking = Overlooking(ledger, directory, clock)
 
     async def choices(self, person_id: str) -> Choices:
@@ -243,7 +247,9 @@ class Gateway:
         return lookalikes(request, person, mine, waiting, self._clock())
 
     def _completed(self, request: Request) -> Request:
-        """With what the team's entry says now: later changes of the organisation do not rewrite the lease."""
+        """With what the team's entry and the place say now: later changes of them do not rewrite the lease."""
+        kinds = {place.name: place.kinds for place in self._offering.places}
+        request = replace(request, kind=meant(request.kind, request.place.name, kinds))
         team = self._directory.team(request.team)
         if team is None:
             return request

@@ -11,13 +11,13 @@ from lessor.domain.case import Judge
 from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.people import Person
 from lessor.domain.quota import QuotaPlan
-from lessor.domain.request import Limits, Market
+from lessor.domain.request import LeaseKind, Limits, Market
 from lessor.ports import Team
 
 
 @dataclass(frozen=True)
 class PlaceChoice:
-    """A place that can be asked for, as a form shows it."""
+    """A place that can be asked for, as a form shows it; the first of its `kinds` is meant where nobody says."""
 
     name: str
     label: str
@@ -25,6 +25,7 @@ class PlaceChoice:
     regions: tuple[str, ...] = ()
     zones: tuple[str, ...] = ()
     markets: tuple[Market, ...] = (Market.ON_DEMAND,)
+    kinds: tuple[LeaseKind, ...] = (LeaseKind.MACHINE,)
 
 
 @dataclass(frozen=True)

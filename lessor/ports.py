@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from lessor.books import (
     AbsenceBook,
@@ -177,6 +177,7 @@ class Watch(Protocol):
         ...
 
 
+@runtime_checkable
 class Capacity(Protocol):
     """Counts the GPUs of a place, for forms and the view over the fleet."""
 

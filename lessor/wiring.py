@@ -16,7 +16,9 @@ from lessor.config import Config, DiskPriceConfig, PlaceConfig, PriceConfig
 from lessor.converter import data_converter
 from lessor.domain.case import Judge
 from lessor.domain.money import Money
+from lessor.domain.request import Place
 from lessor.engine import TemporalEngine
+from lessor.fleet import Surveying, counting
 from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.policyfile import compile_policy
@@ -105,7 +107,22 @@ def build_gateway(parts: Parts, client: Client, judging: Judge | None = None) ->
         lambda: live.config.idle_plan,
     )
     engine = TemporalEngine(client, live.derived(Config.terms))
-    return Gateway(engine, parts.ledger, parts.directory, parts.providers, offering, utc_now)
+    fleet = build_survey(parts)
+    return Gateway(engine, parts.ledger, parts.directory, parts.providers, offering, utc_now, fleet)
+
+
+def build_survey(parts: Parts) -> Surveying:
+    """The look over all places of these parts."""
+    live = parts.live
+    return Surveying(
+        parts.ledger,
+        counting(parts.providers),
+        parts.watches,
+        lambda: [Place(place.provider, place.name) for place in live.config.places],
+        utc_now,
+        parts.catalogue.gpus,
+        lambda: live.config.metering,
+    )
 
 
 @asynccontextmanager
@@ -153,7 +170,15 @@ def _own_disk_price(price: DiskPriceConfig | None, currency: str) -> OwnDiskPric
 
 
 def _place_choice(place: PlaceConfig) -> PlaceChoice:
-    return PlaceChoice(place.name, place.label or place.name, place.provider, place.regions, place.zones, place.markets)
+    return PlaceChoice(
+        place.name,
+        place.label or place.name,
+        place.provider,
+        place.regions,
+        place.zones,
+        place.markets,
+        place.kinds,
+    )
 
 
 def _models(catalogue: Catalogue) -> tuple[ModelChoice, ...]:

@@ -84,6 +84,11 @@ class Catalogue:
             return GpuModel("-".join(name.split()), round(memory_mib / 1024))
         return min(known, key=lambda one: abs(one.reported_mib - memory_mib))
 
+    def gpus(self, instance_type: str) -> tuple[str, int] | None:
+        """Model and number of GPUs of an instance type; `None` for one that is not here."""
+        found = self.types.get(instance_type)
+        return (found.model, found.count) if found else None
+
     def hourly(self, instance_type: str, region: str, market: Market, at: datetime) -> Money | None:
         """The price in force at `at`; `None` is unknown, never zero."""
         return self._prices.hourly(instance_type, region, market, at)

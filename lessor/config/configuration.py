@@ -163,6 +163,7 @@ class Config(Section):
             schedules=tuple(self.schedules),
             data=tuple(self.security.data),
             currency=self.organisation.currency,
+            kinds={place.name: place.kinds for place in self.places},
         )
 
     @cached_property

@@ -13,7 +13,7 @@ from lessor.config.pools import MachinesConfig
 from lessor.config.prices import DiskPriceConfig, PriceConfig
 from lessor.config.scheduling import QuietHours, QuietHoursConfig
 from lessor.config.section import Key, Section
-from lessor.domain.request import Market
+from lessor.domain.request import LeaseKind, Market
 from lessor.domain.sweep import EVERY
 from lessor.domain.terms import AtCap, Terms
 
@@ -235,6 +235,11 @@ class PlaceConfig(Section):
     """Negotiated prices by instance type; the catalogue's prices if empty."""
     disks: DiskPriceConfig | None = None
     """The price of disks; the catalogue's if empty, which is in USD and not known for every region."""
+
+    @property
+    def kinds(self) -> tuple[LeaseKind, ...]:
+        """What can be leased here; the first is meant where nobody says."""
+        return self.kubernetes.kinds if self.kubernetes else (LeaseKind.MACHINE,)
 
 
 def longest(lease: LeaseConfig) -> timedelta:

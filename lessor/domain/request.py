@@ -10,15 +10,15 @@ from enum import StrEnum
 
 from lessor.domain.caps import unusable
 from lessor.domain.errors import FieldError, Invalid, instant
+from lessor.domain.kinds import Kinds, unoffered
 from lessor.domain.money import Money
 from lessor.domain.readable import quoted, unreadable
 from lessor.domain.sensitivity import unclassified
+from lessor.domain.tags import uncharged, untaggable
 
 PURPOSE_MAX = 8_000
 PURPOSE_MIN = 3
-COST_CENTER_MAX = 128
 MEMORY_MAX_GIB = 1_024
-TAG_KEY = re.compile(r"[\w .:/=+@-]{1,128}")
 NAME = re.compile(r"[\w .:/+()-]{0,64}")
 """What a GPU model, an instance type, a region or a zone may be spelled with."""
 
@@ -135,7 +135,8 @@ class Limits:
     """What may be asked for, from `lessor.yaml`: `teams` are the requester's, `places` what is configured.
 
     `max_ahead` is how far away a start may be, `schedules` are the names of working hours, `data` the
-    classes of data, one of which has to be given if there are any. `currency` is that of amounts without one.
+    classes of data, one of which has to be given if there are any. `currency` is that of amounts without one, `kinds`
+    are the kinds of lease by place.
     """
 
     teams: tuple[str, ...]
@@ -148,6 +149,7 @@ class Limits:
     schedules: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     currency: str = "USD"
+    kinds: Kinds = field(default_factory=dict)
 
 
 def validate(request: Request, limits: Limits, now: datetime) -> None:
@@ -156,6 +158,7 @@ def validate(request: Request, limits: Limits, now: datetime) -> None:
         _purpose(request),
         _team(request, limits),
         _place(request, limits),
+        unoffered(request.kind, request.place.name, limits.kinds),
         _count(request, limits),
         _need(request.need),
         _disk(request, limits),
@@ -164,8 +167,8 @@ def validate(request: Request, limits: Limits, now: datetime) -> None:
         _schedule(request, limits),
         unclassified(request.data, limits.data),
         unusable(request.cap),
-        _cost_center(request),
-        _tags(request),
+        uncharged(request.cost_center),
+        untaggable(request.tags),
     )
     errors = tuple(e for e in found if e is not None)
     if errors:
@@ -259,29 +262,6 @@ def _end(request: Request, limits: Limits, now: datetime) -> FieldError | None:
         shown = length if limits.min_duration <= shown <= limits.max_duration else shown
         return FieldError("end", f"is {spell(shown)} {'after its start' if request.start else 'away'}; {allowed}")
     return FieldError("end", f"is {'in the past' if request.until else 'no time at all'}; {allowed}")
-
-
-def _cost_center(request: Request) -> FieldError | None:
-    if len(request.cost_center) > COST_CENTER_MAX:
-        return FieldError(
-            "cost_center", f"has {len(request.cost_center):,} characters; at most {COST_CENTER_MAX} are allowed"
-        )
-    return unreadable("cost_center", request.cost_center)
-
-
-def _tags(request: Request) -> FieldError | None:
-    for key, value in request.tags.items():
-        if key.strip().lower().startswith(("aws:", "lessor:")) or key.strip() == "Name":
-            return FieldError(
-                "tags", f"{quoted(key)} is reserved; keys may not be Name and not start with aws: or lessor:"
-            )
-        if not TAG_KEY.fullmatch(key) or len(value) > 256:
-            return FieldError(
-                "tags", f"{quoted(key)} does not fit; keys of 1 to 128 and values of at most 256 characters"
-            )
-    if len(request.tags) > 40:
-        return FieldError("tags", f"{len(request.tags)} tags; at most 40 are allowed")
-    return unreadable("tags", *request.tags.values())
 
 
 def spell(length: timedelta) -> str:

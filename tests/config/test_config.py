@@ -14,7 +14,7 @@ from lessor.config import Config, load, loads
 from lessor.config.durations import duration
 from lessor.config.schema import schema, schema_text
 from lessor.directory import ConfigDirectory
-from lessor.domain.request import Limits, Market
+from lessor.domain.request import LeaseKind, Limits, Market
 from lessor.domain.terms import Terms
 from lessor.policyfile import compile_policy
 from lessor.ports import Team
@@ -52,7 +52,11 @@ def test_limits_are_those_of_the_person() -> None:
     config = loads(changed("  grace: 7d", "  max_duration: 10d\n  max_gpus: 8"))
     (requester, *_) = ConfigDirectory(config).people
     assert config.limits(requester) == Limits(
-        teams=("research",), places=("research-us",), max_duration=timedelta(days=10), max_gpus=8
+        teams=("research",),
+        places=("research-us",),
+        max_duration=timedelta(days=10),
+        max_gpus=8,
+        kinds={"research-us": (LeaseKind.MACHINE,)},
     )
 
 

@@ -1,0 +1,105 @@
+"""Reads places beside each other, each in a thread of its own and for a limited time, and keeps what was read shortly.
+
+A place that does not answer keeps nobody waiting but those who ask for it, and never more than one thread: while an
+old reading hangs no new one is begun. What was not read is a census with a problem, never an empty one (law 1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from lessor.domain.pools import Census
+from lessor.domain.request import Place, spell
+from lessor.ports import ProviderError
+
+KEEP = timedelta(seconds=30)
+"""How old a reading may be that is shown again; forms ask at every choice."""
+
+KEEP_FAILED = timedelta(seconds=10)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    census: Census
+    until: datetime
+
+
+class Censuses:
+    """The latest reading of each place. `read` is called in a thread; what it raises becomes a problem."""
+
+    def __init__(
+        self,
+        read: Callable[[Place], Census],
+        clock: Callable[[], datetime],
+        keep: timedelta = KEEP,
+        keep_failed: timedelta = KEEP_FAILED,
+    ) -> None:
+        self._read = read
+        self._clock = clock
+        self._keep = keep
+        self._keep_failed = keep_failed
+        self._lock = threading.Lock()
+        self._kept: dict[Place, _Kept] = {}
+        self._reading: dict[Place, Future[Census]] = {}
+
+    async def of(self, place: Place, within: timedelta) -> Census:
+        """What the place has. One that does not answer in time is unknown, and its reading goes on for the next."""
+        kept = self._fresh(place)
+        if kept is not None:
+            return kept
+        reading = asyncio.wrap_future(self._begun(place))
+        done, _ = await asyncio.wait({reading}, timeout=within.total_seconds())
+        if done:
+            return reading.result()
+        reading.cancel()
+        return Census(place, self._clock(), problem=f"{place} did not answer within {spell(within)}")
+
+    def warm(self, place: Place) -> None:
+        """Begin to read the place, so that who asks next need not wait."""
+        if self._fresh(place) is None:
+            self._begun(place)
+
+    def _fresh(self, place: Place) -> Census | None:
+        with self._lock:
+            kept = self._kept.get(place)
+        return kept.census if kept and self._clock() < kept.until else None
+
+    def _begun(self, place: Place) -> Future[Census]:
+        """The reading under way, or a new one. A daemon thread, since one that hangs must not hold the process up."""
+        with self._lock:
+            running = self._reading.get(place)
+            if running is not None:
+                return running
+            future: Future[Census] = Future()
+            # A running future cannot be cancelled by those who stop waiting for it.
+            future.set_running_or_notify_cancel()
+            self._reading[place] = future
+        threading.Thread(target=self._run, args=(place, future), name=f"census {place.name}", daemon=True).start()
+        return future
+
+    def _run(self, place: Place, future: Future[Census]) -> None:
+        census = self._taken(place)
+        keep = self._keep if census.complete else self._keep_failed
+        with self._lock:
+            self._kept[place] = _Kept(census, self._clock() + keep)
+            del self._reading[place]
+        future.set_result(census)
+
+    def _taken(self, place: Place) -> Census:
+        began = self._clock()
+        try:
+            return self._read(place)
+        except ProviderError as error:
+            return Census(place, began, problem=str(error)[:500] or f"{place} could not be read")
+        except Exception as error:
+            log.exception("census-failed", place=str(place))
+            return Census(place, began, problem=f"{place} could not be read ({type(error).__name__})")

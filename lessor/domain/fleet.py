@@ -1,0 +1,285 @@
+"""Every place at one glance: its GPUs by model, what they are doing, and whose they are.
+
+Made from a reading of each place and from the leases on record. A number that is not known is `None`, and no sum is
+ever made smaller by one (law 1): what a place did not say is unknown there, and everything else is shown all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fractions import Fraction
+
+from lessor.domain.errors import Refused
+from lessor.domain.heartbeat import MISSED
+from lessor.domain.idle import Standing, Verdict
+from lessor.domain.lease import Lease
+from lessor.domain.money import Money
+from lessor.domain.pools import Census, Holder, Pool
+from lessor.domain.request import Place
+from lessor.domain.resource import LEASED, Condition, Tagged
+from lessor.domain.resting import rests_since
+from lessor.domain.states import State
+
+RIGHTS = frozenset({State.PROVISIONING, State.ACTIVE, State.ENDING})
+"""While a lease is in one of these, its GPUs are nobody else's, whether anything runs on them or not."""
+
+SHOWN = RIGHTS | {State.SUSPENDED, State.STOPPED, State.DELETING, State.BLOCKED, State.WAITING_FOR_CAPACITY}
+"""Leases that the fleet lists: all that have something in a place, or wait for it."""
+
+HOLDING = frozenset({Condition.PENDING, Condition.RUNNING, Condition.STOPPING})
+"""Conditions in which a machine of a cloud keeps its GPUs from others."""
+
+STOPPED = "stopped"
+UNMETERED = "not metered"
+
+Gpus = Callable[[str], tuple[str, int] | None]
+"""Model and number of GPUs of an instance type; `None` where nobody knows."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """The GPUs of one model in one place, counted in `unit`s as in `Pool`.
+
+    `leased` are those that leases have a right to or still hold, `ownerless` those held without a lease, `unknown`
+    those that nothing accounts for, or that a lease should have and nobody saw. A place that makes machines on demand
+    has no total and nothing free: with `on_demand` these are not unknown, there is no such number. `ownerless` is
+    `None` too where only machines of leases are looked for.
+    """
+
+    model: str
+    unit: str = "GPU"
+    share: Fraction = Fraction(1)
+    total: int | None = None
+    leased: int = 0
+    ownerless: int | None = None
+    free: int | None = None
+    unhealthy: int | None = None
+    unknown: int | None = None
+    reserved: int | None = None
+    largest: int | None = None
+    queued: int | None = None
+    on_demand: bool = False
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A lease in the fleet. `doing` is the verdict of the meter, or what stands for one; `flags` say what is wrong."""
+
+    lease: Lease
+    doing: str
+    since: datetime | None
+    cost: Money | None
+    held: int | None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlaceFleet:
+    """One place. `problem` says why it could not be read whole; what is on record is shown all the same."""
+
+    place: Place
+    at: datetime
+    lines: tuple[Line, ...] = ()
+    tenants: tuple[Tenant, ...] = ()
+    ownerless: tuple[Holder, ...] = ()
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+    on_demand: bool = False
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """All places, in the order of the configuration."""
+
+    at: datetime
+    places: tuple[PlaceFleet, ...]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is on record of all leases: where each stands, and how often the meter ticks, `None` without one."""
+
+    leases: Sequence[Lease]
+    standings: Mapping[str, Standing]
+    every: timedelta | None
+    now: datetime
+
+
+def place_fleet(census: Census, record: Record, *, on_demand: bool = False) -> PlaceFleet:
+    """One place by its reading and by the record; `on_demand` for a place that makes machines as they are ordered."""
+    mine = [lease for lease in record.leases if _of(lease, census.place) and lease.state in SHOWN]
+    open_ids = {lease.id for lease in mine}
+    held = [one for one in census.holders if one.lease in open_ids]
+    ownerless = tuple(_flagged(one) for one in census.holders if one.lease not in open_ids | _just_over(record, census))
+    tenants = tuple(_tenant(lease, _held_by(lease, held), census, record) for lease in mine)
+    lines = tuple(
+        _line(pool, mine, held, ownerless, census, on_demand=on_demand) for pool in _pools(census, mine, ownerless)
+    )
+    return PlaceFleet(census.place, census.at, lines, tenants, ownerless, census.problem, census.notes, on_demand)
+
+
+def cloud_census(
+    place: Place, found: Iterable[Tagged], leases: Mapping[str, Lease], gpus: Gpus, at: datetime
+) -> Census:
+    """What a cloud shows of the machines that carry a lease, as a reading; how many it has besides is nobody's number.
+
+    What a lease has counts as what it was approved for. Another machine of a type that the catalogue does not have is
+    told in the notes, and makes the number of its model unknown.
+    """
+    holders: dict[str, Holder] = {}
+    notes, strange = [], {}
+    for one in found:
+        if one.kind not in LEASED or one.condition not in HOLDING:
+            continue
+        lease = leases.get(one.lease)
+        known = (lease.model, lease.gpus) if lease else gpus(one.type)
+        if known is None:
+            notes.append(f"{one.id} runs without a lease; how many GPUs a {one.type or 'machine'} has is not known")
+            strange[one.type] = Pool(place, one.type)
+        else:
+            key = lease.id if lease else one.ref
+            holders.setdefault(key, Holder(place, one.ref, *known, lease=one.lease, since=one.created_at))
+    return Census(place, at, tuple(strange.values()), tuple(holders.values()), notes=tuple(notes))
+
+
+def narrowed(fleet: Fleet, wanted: str) -> Fleet:
+    """Only one place, or only models whose name has `wanted` in it. Raises `Refused` ("no-such") with what there is.
+
+    A place that could not be read stays: nobody knows what it has.
+    """
+    word = wanted.strip().casefold()
+    if not word:
+        return fleet
+    named = tuple(one for one in fleet.places if one.place.name.casefold() == word)
+    if named:
+        return replace(fleet, places=named)
+    models = {line.model for one in fleet.places for line in one.lines}
+    chosen = {model for model in models if _squeezed(word) and _squeezed(word) in _squeezed(model)}
+    if not chosen:
+        places = ", ".join(one.place.name for one in fleet.places) or "none"
+        seen = ", ".join(sorted(models)) or "none was seen"
+        raise Refused("no-such", f"'{wanted[:40]}' is no place and no GPU model here; places: {places}; models: {seen}")
+    kept = (_only(one, chosen) for one in fleet.places)
+    return replace(fleet, places=tuple(one for one in kept if one.lines or one.problem))
+
+
+def _only(one: PlaceFleet, models: set[str]) -> PlaceFleet:
+    return replace(
+        one,
+        lines=tuple(line for line in one.lines if line.model in models),
+        tenants=tuple(tenant for tenant in one.tenants if tenant.lease.model in models),
+        ownerless=tuple(holder for holder in one.ownerless if holder.model in models),
+    )
+
+
+def _just_over(record: Record, census: Census) -> set[str]:
+    """Leases that were over only after the place was read: what the reading shows of them was theirs then."""
+    return {one.id for one in record.leases if one.closed_at is not None and one.closed_at >= census.at}
+
+
+def _flagged(holder: Holder) -> Holder:
+    """A holder without an open lease, with what its mark says of one."""
+    if not holder.lease:
+        return holder
+    over = f"{holder.lease} is over or on no record"
+    return replace(holder, flag=f"{holder.flag}; {over}" if holder.flag else over)
+
+
+def _of(lease: Lease, place: Place) -> bool:
+    asked = lease.request.place
+    return (asked.provider, asked.name) == (place.provider, place.name)
+
+
+def _pools(census: Census, leases: Iterable[Lease], ownerless: Iterable[Holder]) -> list[Pool]:
+    """The pools that were read, and one of which nothing is known for each other model that is leased or held."""
+    pools = list(census.pools)
+    seen = {pool.model for pool in pools}
+    more = {lease.model: Fraction(1) for lease in leases if lease.model}
+    more |= {one.model: one.share for one in ownerless}
+    return [*pools, *(Pool(census.place, model, share=share) for model, share in more.items() if model not in seen)]
+
+
+def _held_by(lease: Lease, held: Iterable[Holder]) -> tuple[Holder, ...]:
+    return tuple(one for one in held if one.lease == lease.id)
+
+
+def _line(
+    pool: Pool,
+    leases: Sequence[Lease],
+    held: Sequence[Holder],
+    ownerless: Sequence[Holder],
+    census: Census,
+    *,
+    on_demand: bool,
+) -> Line:
+    claims = [_claim(lease, pool.model, _held_by(lease, held)) for lease in leases]
+    stray = sum(one.units for one in ownerless if one.model == pool.model)
+    unread = not census.complete or (on_demand and not stray)
+    missed = sum(max(right - got, 0) for lease, (right, got) in zip(leases, claims, strict=True) if _up(lease, census))
+    line = Line(
+        pool.model,
+        pool.unit,
+        pool.share,
+        pool.total,
+        leased=sum(max(claim) for claim in claims),
+        ownerless=None if unread and not stray else stray,
+        free=pool.free,
+        unhealthy=pool.unhealthy,
+        reserved=pool.reserved,
+        largest=pool.largest,
+        queued=pool.queued,
+        on_demand=on_demand,
+    )
+    return replace(line, unknown=_unknown(line, missed, census))
+
+
+def _up(lease: Lease, census: Census) -> bool:
+    """Whether its machine was to be seen in the reading: usable before it began, and not on its way out."""
+    return lease.state is State.ACTIVE and lease.ready_at is not None and lease.ready_at < census.at
+
+
+def _claim(lease: Lease, model: str, holders: Iterable[Holder]) -> tuple[int, int]:
+    """How many of a model the lease has a right to, and how many it was seen holding."""
+    right = lease.gpus if lease.model == model and lease.state in RIGHTS and not rests_since(lease) else 0
+    return right, sum(one.units for one in holders if one.model == model)
+
+
+def _unknown(line: Line, missed: int, census: Census) -> int | None:
+    """What nothing accounts for. Of a place that was not read whole nobody can say."""
+    if not census.complete:
+        return None
+    if line.on_demand:
+        return missed
+    known = (line.total, line.free, line.unhealthy, line.ownerless)
+    if any(one is None for one in known):
+        return None
+    total, *parts = (one or 0 for one in known)
+    return max(total - sum(parts) - line.leased - (line.reserved or 0), 0)
+
+
+def _tenant(lease: Lease, held: tuple[Holder, ...], census: Census, record: Record) -> Tenant:
+    doing, since = _doing(lease, record)
+    seen = sum(one.units for one in held)
+    flags = dict.fromkeys(one.flag for one in held if one.flag)
+    return Tenant(lease, doing, since, lease.cost(record.now), seen if census.complete else None, tuple(flags))
+
+
+def _doing(lease: Lease, record: Record) -> tuple[str, datetime | None]:
+    """The verdict as of the latest tick; of a meter that is silent for some ticks it is unknown."""
+    rests = rests_since(lease)
+    if rests is not None:
+        return STOPPED, rests
+    if lease.state is not State.ACTIVE:
+        return lease.state.value.replace("-", " "), None
+    if record.every is None:
+        return UNMETERED, None
+    standing = record.standings.get(lease.id)
+    if standing is None or record.now - standing.at > MISSED * record.every:
+        return Verdict.UNKNOWN.value, standing.at if standing else None
+    return standing.verdict.value, standing.since
+
+
+def _squeezed(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
