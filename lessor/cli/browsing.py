@@ -11,8 +11,8 @@ from lessor.cli.output import Column, pairs, print_json, table, tell
 from lessor.cli.session import DONE, Session
 from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
-from lessor.domain.lease import OPEN, State
 from lessor.domain.people import Person
+from lessor.listing import states
 from lessor.ports import LeaseQuery, StoredEvent
 from lessor.when import local
 
@@ -41,7 +41,7 @@ async def list_leases(session: Session, gateway: Gateway, person: Person, wanted
     query = LeaseQuery(
         owner_ids=tuple(sorted(person.all_ids)) if mine else (),
         teams=wanted.teams,
-        states=_states(wanted),
+        states=states(wanted.states, closed=wanted.closed),
         after=lease_id(wanted.after) if wanted.after else "",
         limit=wanted.limit,
     )
@@ -82,17 +82,6 @@ def lease_id(text: str) -> str:
     if found is None:
         raise Refused("no-lease-id", f"'{text[:40]}' is no lease id; it looks like gpu-7k3qxa2m, see `lessor list`")
     return found
-
-
-def _states(wanted: Filter) -> tuple[str, ...]:
-    known = [state.value for state in State]
-    asked = tuple("-".join(state.split()) for state in wanted.states)
-    unknown = [state for state in asked if state not in known]
-    if unknown:
-        raise Refused("no-state", f"'{unknown[0][:40]}' is no state; there are: {', '.join(known)}")
-    if asked or wanted.closed:
-        return asked
-    return tuple(state.value for state in State if state in OPEN)
 
 
 def _event_row(stored: StoredEvent, zone: str) -> tuple[str, ...]:
