@@ -1,7 +1,7 @@
 """A real Kubernetes for tests: etcd, API server, controllers and scheduler as processes, no machine and no container.
 
-Built by `make kube-assets` or named by KUBEBUILDER_ASSETS; a cluster that runs already is named by TEST_KUBECONFIG. What a
-kubelet would do for its pods, `tests.kube.nodes` does.
+Built by `make kube-assets` or named by KUBEBUILDER_ASSETS; a cluster that runs already is named by TEST_KUBECONFIG.
+What a kubelet would do for its pods, `tests.kube.nodes` does.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _programs() -> Path:
     named = os.environ.get("KUBEBUILDER_ASSETS")
     if not named:
         raise NoKubernetesError(
-            "no real Kubernetes: set KUBEBUILDER_ASSETS to the folder that `make kube-assets` prints, or TEST_KUBECONFIG"
+            "no real Kubernetes: set KUBEBUILDER_ASSETS to what `make kube-assets` prints, or TEST_KUBECONFIG"
         )
     folder = Path(named)
     missing = [program for program in PROGRAMS if not os.access(folder / program, os.X_OK)]
