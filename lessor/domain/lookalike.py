@@ -40,7 +40,9 @@ def _alike(one: Request, other: Request, now: datetime) -> bool:
     """Same kind, size, place and market by another interaction; another end or purpose makes it the same wish still."""
     if one.interaction == other.interaction or _apart(one, other, now):
         return False
-    return (one.need, one.place, one.market, one.team) == (other.need, other.place, other.market, other.team)
+    kinds = {one.kind, other.kind} - {None}
+    same = (one.need, one.place, one.market, one.team) == (other.need, other.place, other.market, other.team)
+    return same and len(kinds) < 2
 
 
 def _apart(one: Request, other: Request, now: datetime) -> bool:

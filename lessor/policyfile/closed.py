@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lessor.catalog import load_catalogue
-from lessor.domain.request import Market, Workload
+from lessor.domain.request import LeaseKind, Market, Workload
 from lessor.policyfile.gathering import WEEKDAYS
 
 Closed = Mapping[str, tuple[Any, ...]]
@@ -20,6 +20,7 @@ Closed = Mapping[str, tuple[Any, ...]]
 FIXED: Closed = {
     "request.workload": tuple(kind.value for kind in Workload),
     "request.market": tuple(market.value for market in Market),
+    "request.kind": tuple(kind.value for kind in LeaseKind),
     "place.provider": ("aws", "kubernetes", "machines"),
     "time.weekday": WEEKDAYS,
     "time.hour": tuple(range(24)),

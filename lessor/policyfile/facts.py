@@ -38,6 +38,7 @@ class RequestFacts:
     schedule: Annotated[str | None, "working hours outside which it is stopped; empty if none were given"] = None
     capped: Annotated[bool | None, "whether it may cost only so much; without a cap the next one is unknown"] = None
     cap: Annotated[Decimal | None, "the most that it may cost, by the requester's own wish"] = None
+    kind: Annotated[str | None, "`machine`, `namespace` or `workspace`; what the place has if none was named"] = None
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,10 @@ class PlaceFacts:
     """Where it would run."""
 
     name: Annotated[str | None, "the place's name in lessor.yaml"] = None
-    provider: Annotated[str | None, "`aws`"] = None
-    region: Annotated[str | None, "region that was asked for, or else the one of the offer"] = None
+    provider: Annotated[str | None, "`aws`, `kubernetes` or `machines`"] = None
+    region: Annotated[
+        str | None, "region that was asked for, or else the one of the offer; unknown where there are none"
+    ] = None
     zone: Annotated[str | None, "zone, if one was asked for"] = None
     residency: Annotated[str | None, "the jurisdiction in which data lies there; unknown if not configured"] = None
     encrypted: Annotated[bool | None, "whether storage is encrypted there"] = None

@@ -13,7 +13,7 @@ from lessor.domain.case import Case, Similar
 from lessor.domain.people import Person
 from lessor.domain.quota import Headroom, Kind
 from lessor.domain.quote import Quote
-from lessor.domain.request import Request
+from lessor.domain.request import LeaseKind, Request
 from lessor.domain.worktime import Hours
 from lessor.policyfile.facts import (
     BudgetFacts,
@@ -40,6 +40,7 @@ class Site:
     public_address: bool | None = None
     markets: tuple[str, ...] = ()
     instance_types: tuple[str, ...] = ()
+    kinds: tuple[LeaseKind, ...] = (LeaseKind.MACHINE,)
 
 
 UNKNOWN_SITE = Site()
@@ -49,7 +50,7 @@ def facts(case: Case, site: Site = UNKNOWN_SITE) -> Facts:
     """The facts of one case; `site` is what the configuration says of its place."""
     request, quote, now = case.request, case.quote, case.now
     return Facts(
-        request=_request(request, quote, now),
+        request=_request(request, quote, site, now),
         quote=_quote(quote, request.length(now)),
         team=_team(request, quote, case.rooms),
         budget=_budget(case.budgets),
@@ -61,7 +62,7 @@ def facts(case: Case, site: Site = UNKNOWN_SITE) -> Facts:
     )
 
 
-def _request(request: Request, quote: Quote | None, now: datetime) -> RequestFacts:
+def _request(request: Request, quote: Quote | None, site: Site, now: datetime) -> RequestFacts:
     length = request.length(now)
     offer = quote.offer if quote else None
     need = request.need
@@ -86,6 +87,7 @@ def _request(request: Request, quote: Quote | None, now: datetime) -> RequestFac
         schedule=request.schedule,
         capped=request.cap is not None,
         cap=request.cap.amount if request.cap else None,
+        kind=(request.kind or site.kinds[0]).value,
     )
 
 

@@ -82,6 +82,7 @@ def _site(place: PlaceConfig) -> Site:
         public_address=PUBLIC_BY_LESSOR.get(place.provider) if public is None else public,
         markets=tuple(market.value for market in place.markets),
         instance_types=place.instance_types,
+        kinds=place.kinds,
     )
 
 

@@ -99,6 +99,7 @@ def _request(wanted: AskedConfig, need: Need, place: PlaceConfig, team: str, per
         need=need,
         place=Place(place.provider, place.name, wanted.region),
         market=wanted.market,
+        kind=wanted.kind,
         duration=None if wanted.until else wanted.duration or A_DAY,
         until=wanted.until,
         snapshot=wanted.snapshot,

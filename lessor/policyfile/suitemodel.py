@@ -9,7 +9,7 @@ from lessor.config.durations import Duration
 from lessor.config.model import Text
 from lessor.config.rules import frozen
 from lessor.config.section import Section
-from lessor.domain.request import Market, Workload
+from lessor.domain.request import LeaseKind, Market, Workload
 
 DEFAULT_INSTANT = datetime.fromisoformat("2026-01-14T10:00:00+00:00")
 """A Wednesday morning, for tests that do not say when."""
@@ -54,6 +54,8 @@ class AskedConfig(Section):
     """When it is to begin; at once if empty."""
     market: Annotated[Market, Field(strict=False)] = Market.ON_DEMAND
     """The market."""
+    kind: Annotated[LeaseKind | None, Field(strict=False)] = None
+    """The kind of lease; the first one of the place if empty."""
     place: Annotated[str, Field(max_length=40)] = ""
     """The place; the first one of lessor.yaml if empty."""
     region: Annotated[str, Field(max_length=40)] = ""

@@ -11,7 +11,7 @@ import pytest
 from lessor.domain.budget import BudgetRoom
 from lessor.domain.case import Case, Similar
 from lessor.domain.quota import Ceiling, Headroom, Kind
-from lessor.domain.request import Place
+from lessor.domain.request import LeaseKind, Place
 from lessor.domain.worktime import Hours
 from lessor.policyfile import facts
 from lessor.policyfile.facts import BudgetFacts, LeaseFacts, QuoteFacts, SimilarFacts, TeamFacts, TimeFacts
@@ -147,3 +147,23 @@ def test_the_region_is_the_one_of_the_offer_where_none_was_asked_for() -> None:
     assert facts(Case(somewhere, offered, REQUESTER, NOW)).place.region == "us-west-2"
     assert facts(Case(there, offered, REQUESTER, NOW)).place.region == there.place.region != "us-west-2"
     assert facts(Case(somewhere, None, REQUESTER, NOW)).place.region is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "offered", "expected"),
+    [
+        (None, (LeaseKind.MACHINE,), "machine"),
+        (None, (LeaseKind.WORKSPACE, LeaseKind.NAMESPACE), "workspace"),
+        (LeaseKind.NAMESPACE, (LeaseKind.WORKSPACE, LeaseKind.NAMESPACE), "namespace"),
+    ],
+)
+def test_the_kind_is_the_first_of_the_place_unless_one_is_named(
+    asked: LeaseKind | None, offered: tuple[LeaseKind, ...], expected: str
+) -> None:
+    case = Case(a_request(kind=asked), a_price("1"), REQUESTER, NOW)
+    assert facts(case, Site(kinds=offered)).request.kind == expected
+
+
+def test_a_place_without_regions_has_none_that_a_rule_could_compare() -> None:
+    case = Case(a_request(place=Place("kubernetes", "lab")), a_price("1"), REQUESTER, NOW)
+    assert (facts(case).place.provider, facts(case).place.region) == ("kubernetes", None)

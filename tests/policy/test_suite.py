@@ -102,8 +102,8 @@ def test_requests_and_facts_of_tests(run, test: str, outcome: str) -> None:  # t
             "tests:\n  - name: t\n    request: {cout: 3}\n    expect: {outcome: deny}\n",
             "tests.yaml:3: tests[0].request.cout: unknown key; did you mean 'count'?; allowed here: by, team, "
             "workload, "
-            "purpose, model, count, instance_type, for, until, start, market, place, region, disk_gib, snapshot, tags, "
-            "project, data, checkpoints, schedule, price, held, extensions, similar",
+            "purpose, model, count, instance_type, for, until, start, market, kind, place, region, disk_gib, snapshot, "
+            "tags, project, data, checkpoints, schedule, price, held, extensions, similar",
         ),
         (
             "request: {market: spto}\ntests:\n  - name: t\n    expect: {outcome: deny}\n",
