@@ -9,10 +9,12 @@ from typing import Protocol
 from lessor.contracts import MeterReport
 from lessor.domain.absence import Absence
 from lessor.domain.alerts import Threshold
+from lessor.domain.bookings import Booking
 from lessor.domain.budget import Entry, Metering
 from lessor.domain.idle import Standing
 from lessor.domain.ladder import Brake
 from lessor.domain.lease import Event, Lease
+from lessor.domain.machines import Health
 from lessor.domain.quota import Account, Ceiling, Reservation
 from lessor.domain.records import AuditReport, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
 from lessor.domain.resource import Resource
@@ -203,8 +205,71 @@ class BrakeBook(Protocol):
         ...
 
 
-class Ledger(Submissions, LeaseBook, QuotaBook, IntentLog, MessageBook, AbsenceBook, MeterBook, BrakeBook, Protocol):
+class BookingBook(Protocol):
+    """Which of the organisation's own machines is whose from when to when, and how they are."""
+
+    def bookings(self, place: str, since: datetime, lease_id: str = "") -> tuple[Booking, ...]:
+        """All of a place that are not over or ended since then, and all that a lease ever had, by their begin."""
+        ...
+
+    def settle(
+        self,
+        place: str,
+        since: datetime,
+        decide: Callable[[tuple[Booking, ...]], Sequence[Booking]],
+        lease_id: str = "",
+    ) -> tuple[Booking, ...]:
+        """Store what `decide` makes of the place's bookings, in one transaction; what it raises leaves all as it was.
+
+        One decides at a time, over all processes, so that no two leases get the same GPU.
+        """
+        ...
+
+    def unbook(self, lease_id: str) -> None:
+        """Give up what is only booked; what is or was held stays."""
+        ...
+
+    def health(self, place: str) -> tuple[Health, ...]: ...
+
+    def checked(self, place: str, found: Iterable[Health]) -> None: ...
+
+
+class Ledger(
+    Submissions,
+    LeaseBook,
+    QuotaBook,
+    IntentLog,
+    MessageBook,
+    AbsenceBook,
+    MeterBook,
+    BrakeBook,
+    BookingBook,
+    Protocol,
+):
     """The SQL record, whole. Calls are short and synchronous; they raise `LedgerUnavailableError` when it is down."""
+
+
+class Bookings(Protocol):
+    """Keeps what a place has for leases ahead of time, for places where things are booked."""
+
+    def book(self, lease: Lease, at: datetime) -> None:
+        """Keep something for an approved lease from its start on; what it has already stays.
+
+        Raises `Refused` ("booked") when a lease with a start cannot have anything then. One without a start waits.
+        """
+        ...
+
+    def prolong(self, lease: Lease, at: datetime) -> None:
+        """Take the time until `lease.ends_at` for a lease that has something. Raises `Refused` ("booked")."""
+        ...
+
+    def follow(self, lease: Lease, at: datetime) -> None:
+        """Bring what is kept in line with a lease as it is now; never raises for what is somebody else's."""
+        ...
+
+    def give_up(self, lease_id: str) -> None:
+        """Keep nothing for a lease that has not begun any more; a second time changes nothing."""
+        ...
 
 
 class LeaseIdTakenError(Exception):

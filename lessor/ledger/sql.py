@@ -5,6 +5,7 @@ from __future__ import annotations
 from lessor.ledger import schema
 from lessor.ledger.absences import SqlAbsenceBook
 from lessor.ledger.audit import SqlChain
+from lessor.ledger.bookings import SqlBookingBook
 from lessor.ledger.brake import SqlBrakeBook
 from lessor.ledger.database import Database
 from lessor.ledger.intents import SqlIntentLog
@@ -25,6 +26,7 @@ class SqlLedger(
     SqlAbsenceBook,
     SqlMeterBook,
     SqlBrakeBook,
+    SqlBookingBook,
 ):
     """`ports.Ledger` over SQLite or PostgreSQL; safe to use from many threads. Close it when done."""
 

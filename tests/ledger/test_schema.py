@@ -25,6 +25,7 @@ from tests.servers import PostgresServer
 TABLES = {
     "absences",
     "alembic_version",
+    "bookings",
     "brakes",
     "budget_alerts",
     "chain_head",
@@ -32,6 +33,7 @@ TABLES = {
     "events",
     "intents",
     "leases",
+    "machine_health",
     "messages",
     "meter_heard",
     "meter_hours",

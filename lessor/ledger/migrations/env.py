@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from alembic import context
 
-from lessor.ledger.meter_models import TickRow
+from lessor.ledger import booking_models, meter_models
+from lessor.ledger.models import Base
+
+MODELS = (booking_models, meter_models)
+"""Modules whose tables are known once they are imported."""
 
 context.configure(
-    connection=context.config.attributes["connection"], target_metadata=TickRow.metadata, transactional_ddl=True
+    connection=context.config.attributes["connection"], target_metadata=Base.metadata, transactional_ddl=True
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -1,0 +1,64 @@
+"""The organisation's own machines: what there is of each, and whether it is fit for use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from lessor.domain.money import Money
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine of a pool. `whole` says that it is leased as one, else GPU by GPU.
+
+    `hourly` is what an hour of one GPU costs, from the instant `since` on if that is given; `None` is unknown.
+    `withdrawn` says why nobody may lease it now; empty if it may be leased. `memory_gib` is 0 where it is unknown.
+    """
+
+    name: str
+    model: str
+    gpus: int
+    memory_gib: int = 0
+    address: str = ""
+    room: str = ""
+    owner: str = ""
+    hourly: Money | None = None
+    since: datetime | None = None
+    whole: bool = True
+    withdrawn: str = ""
+
+    def rate(self, at: datetime) -> Money | None:
+        """What an hour of one GPU costs at `at`; `None` is unknown."""
+        return None if self.since is not None and at < self.since else self.hourly
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Its GPUs, as they are numbered."""
+        return tuple(range(self.gpus))
+
+
+class Fitness(StrEnum):
+    """What a health check came to; `unknown` when it could not be made, which is neither fit nor unfit."""
+
+    FIT = "fit"
+    UNFIT = "unfit"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Health:
+    """What the latest check of a machine found, and since when it has found that. `words` say what is wrong."""
+
+    machine: str
+    fitness: Fitness
+    at: datetime
+    since: datetime
+    words: str = ""
+
+    def after(self, before: Health | None) -> Health:
+        """This finding with the time since when it holds, by the one before it."""
+        if before is None or before.fitness is not self.fitness:
+            return self
+        return Health(self.machine, self.fitness, self.at, before.since, self.words)
