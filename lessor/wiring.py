@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 from temporalio.client import Client
 
 from lessor.absences import AbsenceAware
 from lessor.catalog import Catalogue, load_catalogue
-from lessor.config import Config, DiskPriceConfig, PlaceConfig, PriceConfig
+from lessor.config import Config, PlaceConfig
 from lessor.converter import data_converter
 from lessor.domain.case import Judge
-from lessor.domain.money import Money
 from lessor.domain.request import Place
 from lessor.engine import TemporalEngine
 from lessor.fleet import Surveying, counting
 from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
 from lessor.ledger import SqlLedger, open_ledger
+from lessor.placing import ec2_places
 from lessor.policyfile import compile_policy
 from lessor.ports import Directory, Provider, Watch
-from lessor.providers.aws import Ec2Place, Ec2Provider, OwnDiskPrice, OwnPrice
+from lessor.providers.aws import Ec2Provider
 from lessor.reload import LiveConfig, LiveDirectory
 from lessor.settings import Settings, temporal_connect_config
 from lessor.working import HoursAware
@@ -72,12 +71,7 @@ def open_parts(settings: Settings, live: LiveConfig) -> Parts:
     config = live.config
     catalogue = load_catalogue()
     ledger = open_ledger(settings.database_url)
-    places = {
-        place.name: _ec2_place(place, config.organisation.currency)
-        for place in config.places
-        if place.provider == "aws"
-    }
-    ec2 = Ec2Provider(places, catalogue, templates=settings.lessor_templates)
+    ec2 = Ec2Provider(ec2_places(config), catalogue, templates=settings.lessor_templates)
     people = LiveDirectory(live)
     known = _as_of_now(people, live, ledger)
     return Parts(live, ledger, people, known, {"aws": ec2}, catalogue, {"aws": ec2})
@@ -133,40 +127,6 @@ async def open_gateway(settings: Settings, config: Config) -> AsyncIterator[Gate
         yield build_gateway(parts, await connect_temporal())
     finally:
         parts.ledger.close()
-
-
-def _ec2_place(place: PlaceConfig, currency: str) -> Ec2Place:
-    usual = Ec2Place(place.name, place.regions)
-    return Ec2Place(
-        name=place.name,
-        regions=place.regions,
-        account=place.account,
-        role_arn=place.role_arn,
-        external_id=os.environ.get(place.external_id_env, "") if place.external_id_env else "",
-        zones=place.zones,
-        markets=place.markets,
-        instance_types=place.instance_types,
-        subnets=place.subnets,
-        security_group=place.security_group,
-        instance_profile=place.instance_profile or usual.instance_profile,
-        ami_parameter=place.ami_parameter or usual.ami_parameter,
-        kms_key=place.kms_key,
-        user_data_template=place.user_data_template or usual.user_data_template,
-        prices={kind: _own_price(price, currency) for kind, price in place.prices.items()},
-        disks=_own_disk_price(place.disks, currency),
-    )
-
-
-def _own_price(price: PriceConfig, currency: str) -> OwnPrice:
-    return OwnPrice(
-        on_demand=Money(price.on_demand, currency) if price.on_demand else None,
-        spot=Money(price.spot, currency) if price.spot else None,
-        since=price.since or date.min,
-    )
-
-
-def _own_disk_price(price: DiskPriceConfig | None, currency: str) -> OwnDiskPrice | None:
-    return OwnDiskPrice(Money(price.gib_month, currency), price.since or date.min) if price else None
 
 
 def _place_choice(place: PlaceConfig) -> PlaceChoice:

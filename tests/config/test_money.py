@@ -7,11 +7,11 @@ from decimal import Decimal
 
 import pytest
 
-from lessor import wiring
 from lessor.config import loads
 from lessor.directory import ConfigDirectory
 from lessor.domain.money import Money
 from lessor.domain.terms import AtCap
+from lessor.placing import ec2_places
 from lessor.providers.aws import OwnDiskPrice
 from tests.config.sample import VALID, changed, refusal
 
@@ -39,14 +39,14 @@ def test_the_price_of_disks_is_exact_and_in_the_currency_of_the_organisation() -
     text = changed(PLACE, PLACE + "    disks: {gib_month: 0.0712345, since: 2026-07-01}\n")
     config = loads(text.replace("organisation:\n", "organisation:\n  currency: EUR\n", 1))
     [place] = config.places
-    own = wiring._ec2_place(place, config.organisation.currency).disks
+    own = ec2_places(config)[place.name].disks
     assert own == OwnDiskPrice(Money(Decimal("0.0712345"), "EUR"), date(2026, 7, 1))
     assert not own.holds(datetime.fromisoformat("2026-06-30T23:59:59+00:00"))
 
 
 def test_without_a_price_of_its_own_a_place_has_the_catalogues() -> None:
-    [place] = loads(VALID).places
-    assert wiring._ec2_place(place, "USD").disks is None
+    [place] = ec2_places(loads(VALID)).values()
+    assert place.disks is None
 
 
 @pytest.mark.parametrize("price", ["0", "-0.08", "1001", "cheap"])

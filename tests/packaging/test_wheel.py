@@ -34,12 +34,17 @@ def test_every_source_file_and_data_file_is_in_it(names: set[str]) -> None:
     assert wanted - names == set()
 
 
-def test_templates_and_the_iam_policies_come_along(names: set[str]) -> None:
+def test_templates_and_what_lessor_may_do_come_along(names: set[str]) -> None:
     templates = {f"lessor/{path.relative_to(ROOT)}" for path in (ROOT / "templates").rglob("*") if path.is_file()}
-    policies = {f"lessor/{path.relative_to(ROOT)}" for path in (ROOT / "deploy" / "aws").rglob("*") if path.is_file()}
+    rights = {
+        f"lessor/{path.relative_to(ROOT)}"
+        for kind in ("aws", "kubernetes")
+        for path in (ROOT / "deploy" / kind).rglob("*")
+        if path.is_file()
+    }
     assert templates
-    assert policies
-    assert (templates | policies) - names == set()
+    assert {one.split("/")[2] for one in rights} == {"aws", "kubernetes"}
+    assert (templates | rights) - names == set()
 
 
 def test_it_has_the_command(names: set[str]) -> None:

@@ -1,0 +1,120 @@
+"""Opens the places of the configuration: what the organisation has set, in the words of each provider."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+
+from lessor.config import Config, DiskPriceConfig, PlaceConfig, PriceConfig
+from lessor.config.clusters import ClusterRateConfig, KubernetesConfig, WorkspaceConfig
+from lessor.domain.money import Money
+from lessor.providers.aws import Ec2Place, OwnDiskPrice, OwnPrice
+from lessor.providers.kubernetes.place import KubernetesPlace, Rate, Workspace
+from lessor.providers.kubernetes.site import Subjects
+from lessor.reload import LiveConfig
+
+
+def ec2_places(config: Config) -> dict[str, Ec2Place]:
+    """The accounts, by the names of their places."""
+    currency = config.organisation.currency
+    return {place.name: _ec2_place(place, currency) for place in config.places if place.provider == "aws"}
+
+
+def kubernetes_places(config: Config) -> dict[str, KubernetesPlace]:
+    """The clusters, by the names of their places."""
+    currency = config.organisation.currency
+    return {
+        place.name: _kubernetes_place(place.name, place.kubernetes or KubernetesConfig(), currency)
+        for place in config.places
+        if place.provider == "kubernetes"
+    }
+
+
+def subjects(live: LiveConfig) -> Subjects:
+    """Who gets into a lease's namespace: its owner and its team's lead, by the addresses that they sign in with."""
+
+    def of(owner: str, team: str) -> tuple[str, ...]:
+        config = live.config
+        known = {person.id: person.email for person in config.organisation.people if person.active}
+        lead = config.team(team).lead if team in config.organisation.teams else ""
+        addresses = (known.get(config.person_id(owner) or "", ""), known.get(lead, ""))
+        return tuple(dict.fromkeys(address for address in addresses if address))
+
+    return of
+
+
+def _ec2_place(place: PlaceConfig, currency: str) -> Ec2Place:
+    usual = Ec2Place(place.name, place.regions)
+    return Ec2Place(
+        name=place.name,
+        regions=place.regions,
+        account=place.account,
+        role_arn=place.role_arn,
+        external_id=os.environ.get(place.external_id_env, "") if place.external_id_env else "",
+        zones=place.zones,
+        markets=place.markets,
+        instance_types=place.instance_types,
+        subnets=place.subnets,
+        security_group=place.security_group,
+        instance_profile=place.instance_profile or usual.instance_profile,
+        ami_parameter=place.ami_parameter or usual.ami_parameter,
+        kms_key=place.kms_key,
+        user_data_template=place.user_data_template or usual.user_data_template,
+        prices={kind: _own_price(price, currency) for kind, price in place.prices.items()},
+        disks=_own_disk_price(place.disks, currency),
+    )
+
+
+def _own_price(price: PriceConfig, currency: str) -> OwnPrice:
+    return OwnPrice(
+        on_demand=Money(price.on_demand, currency) if price.on_demand else None,
+        spot=Money(price.spot, currency) if price.spot else None,
+        since=price.since or date.min,
+    )
+
+
+def _own_disk_price(price: DiskPriceConfig | None, currency: str) -> OwnDiskPrice | None:
+    return OwnDiskPrice(Money(price.gib_month, currency), price.since or date.min) if price else None
+
+
+def _kubernetes_place(name: str, cluster: KubernetesConfig, currency: str) -> KubernetesPlace:
+    disks = cluster.disks
+    return KubernetesPlace(
+        name=name,
+        context=cluster.context,
+        in_cluster=cluster.in_cluster,
+        kinds=cluster.kinds,
+        rates={model: _rate(rate, currency) for model, rate in cluster.rates.items()},
+        resources=dict(cluster.resources),
+        disk_monthly=Money(disks.gib_month, currency) if disks else None,
+        disk_since=(disks.since if disks else None) or date.min,
+        storage_class=cluster.storage_class,
+        claims_kept=cluster.claims_kept,
+        cluster_queue=cluster.cluster_queue,
+        role=cluster.role,
+        user_prefix=cluster.user_prefix,
+        access=cluster.access,
+        tolerations=dict(cluster.tolerations),
+        node_selector=dict(cluster.node_selector),
+        timeout=cluster.timeout,
+        pending_after=cluster.pending_after,
+        workspace=_workspace(cluster.workspace),
+    )
+
+
+def _rate(rate: ClusterRateConfig, currency: str) -> Rate:
+    return Rate(Money(rate.hourly, currency), rate.since or date.min)
+
+
+def _workspace(workspace: WorkspaceConfig) -> Workspace:
+    return Workspace(
+        image=workspace.image,
+        images=dict(workspace.images),
+        command=workspace.command,
+        port=workspace.port,
+        mount=workspace.mount,
+        cpu=workspace.cpu,
+        memory=workspace.memory,
+        user=workspace.user,
+        template=workspace.template,
+    )
