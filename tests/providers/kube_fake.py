@@ -148,7 +148,7 @@ class FakeApi:
         self.tokens.append((namespace, account, length))
         return f"secret-token-{len(self.tokens)}", self.clock() + length
 
-    def may(self, verb: str, kind: ApiKind, namespace: str = "", sub: str = "") -> bool:
+    def may(self, verb: str, kind: ApiKind, namespace: str = "", sub: str = "", name: str = "") -> bool:
         self._begin("may", kind, namespace, sub)
         return (verb, kind) not in self.denied
 

@@ -103,8 +103,8 @@ class Api(Protocol):
         """A short-lived token of a service account and when it ends. Secret: never logged, stored or put in errors."""
         ...
 
-    def may(self, verb: str, kind: ApiKind, namespace: str = "", sub: str = "") -> bool:
-        """Whether we may, by the cluster's own word."""
+    def may(self, verb: str, kind: ApiKind, namespace: str = "", sub: str = "", name: str = "") -> bool:
+        """Whether we may, by the cluster's own word; in all namespaces and with all names if none is named."""
         ...
 
     def endpoint(self) -> tuple[str, str]:

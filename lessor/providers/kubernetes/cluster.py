@@ -121,12 +121,12 @@ class Cluster:
             raise RetryableError(f"cluster {self.name} handed out no token when {doing}", "no-token")
         return str(status["token"]), datetime.fromisoformat(status["expirationTimestamp"]).astimezone(UTC)
 
-    def may(self, verb: str, kind: ApiKind, namespace: str = "", sub: str = "") -> bool:
-        """Whether we may, by the cluster's own word."""
+    def may(self, verb: str, kind: ApiKind, namespace: str = "", sub: str = "", name: str = "") -> bool:
+        """Whether we may, by the cluster's own word; in all namespaces and with all names if none is named."""
         doing = f"asking whether we may {verb} {kind.plural}"
         attributes = {"verb": verb, "group": kind.group, "resource": kind.plural}
-        attributes |= {"namespace": namespace} if namespace else {}
-        attributes |= {"subresource": sub} if sub else {}
+        named = {"namespace": namespace, "subresource": sub, "name": name}
+        attributes |= {word: value for word, value in named.items() if value}
         asked = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",
