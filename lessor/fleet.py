@@ -50,7 +50,6 @@ class Surveying:
         clock: Callable[[], datetime],
         gpus: Gpus = lambda _: None,
         every: Callable[[], timedelta | None] = lambda: None,
-        longest: timedelta = LONGEST,
     ) -> None:
         self._ledger = ledger
         self._capacities = capacities
@@ -59,14 +58,13 @@ class Surveying:
         self._clock = clock
         self._gpus = gpus
         self._every = every
-        self._longest = longest
         self._censuses = Censuses(self._census, clock)
 
-    async def view(self, wanted: str = "") -> Fleet:
+    async def view(self, wanted: str = "", within: timedelta = LONGEST) -> Fleet:
         """All places, one, or one model in all of them. Raises `Refused` ("no-such") with what there is."""
         places = [Place(one.provider, one.name) for one in self._places()]
         named = [one for one in places if one.name.casefold() == wanted.strip().casefold()]
-        read = await asyncio.gather(*(self._censuses.of(one, self._longest) for one in named or places))
+        read = await asyncio.gather(*(self._censuses.of(one, within) for one in named or places))
         record = await asyncio.to_thread(self._record, read)
         found = (fleet.place_fleet(one, record, on_demand=self.on_demand(one.place)) for one in read)
         return fleet.narrowed(Fleet(record.now, tuple(found)), wanted)
