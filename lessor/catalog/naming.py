@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-NOISE = re.compile(r"\b(nvidia|tesla|geforce|quadro|gpus?|cards?|sxm\d?|pcie|hbm\d?e?|nvl)\b")
+NOISE = re.compile(r"\b(nvidia|tesla|geforce|quadro|amd|instinct|gpus?|cards?|sxm\d?|pcie|oam|hbm\d?e?|nvl)\b")
 MEMORY = re.compile(r"(?<![\w.])(\d{1,4})\s*(?:gib|gb|g)\b")
 
 

@@ -37,7 +37,8 @@ class Candidate:
     region: str = ""
 
     def __str__(self) -> str:
-        return f"{self.instance_type} in {self.zone} ({self.market.value})"
+        where = f" in {self.zone}" if self.zone else ""
+        return f"{self.instance_type}{where} ({self.market.value})"
 
 
 @dataclass(frozen=True)

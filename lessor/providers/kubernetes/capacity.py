@@ -1,0 +1,35 @@
+"""Whether there is room in a cluster for what was ordered."""
+
+from __future__ import annotations
+
+from lessor.domain.provisioning import Candidate
+from lessor.ports import NoCapacityError
+from lessor.providers.kubernetes import gpus, pods, promises
+from lessor.providers.kubernetes.room import room
+from lessor.providers.kubernetes.shapes import GpuShape
+from lessor.providers.kubernetes.site import Site
+
+
+def require_room(
+    site: Site, shape: GpuShape, units: int, candidate: Candidate, lease_id: str = "", *, one_node: bool = False
+) -> None:
+    """Raise `NoCapacityError` unless `units` are free, with `one_node` on one node.
+
+    Where the lease has its namespace already, its own promise and those that were made after it do not count. So a
+    second look after the namespace was made lets exactly one of two launches through that both saw the same room.
+    """
+    nodes, seen = gpus.read(site), pods.read(site)
+    others, _ = promises.read(site)
+    mine = next((one for one in others if one.lease == lease_id), None)
+    before = [one for one in others if mine is None or one.age < mine.age]
+    found = room(nodes, seen, before, shape, lease_id)
+    if units <= (found.largest if one_node else found.free):
+        return
+    least = f", {found.largest} of them on one node" if one_node else ""
+    raise NoCapacityError(
+        f"{site} has {found.free} {shape.model} free{least}; {units} are needed and nothing was created. Of "
+        f"{found.total} {found.held} are held, {found.promised} more are promised to leases, "
+        f"{found.unhealthy} are out of service",
+        (str(candidate),),
+        "no-room",
+    )

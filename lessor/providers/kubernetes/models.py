@@ -1,0 +1,137 @@
+"""From a resource and the labels of a node to what it is: a model, a slice of one, or a turn on a shared one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lessor.catalog.catalogue import GpuModel
+from lessor.catalog.cluster import ClusterNames, Vendor, load_names
+from lessor.domain.slices import profile, shared
+from lessor.providers.kubernetes.amounts import count
+from lessor.providers.kubernetes.shapes import GpuShape
+from lessor.providers.kubernetes.site import Site
+
+SLICED = "-MIG-"
+SHARED = "-SHARED"
+PARTITION = re.compile(r"([a-z]+)_(nps\d+)")
+VRAM = re.compile(r"(\d{1,4})(?:G|GB|GiB)")
+
+Labels = Mapping[str, str]
+
+
+def named(site: Site, resource: str, labels: Labels) -> GpuShape | None:
+    """What one of `resource` is on a node with these labels; `None` for what is no GPU, as far as anybody has said.
+
+    Its model is empty where the node does not say it.
+    """
+    names = load_names()
+    vendor = names.vendor(resource)
+    told = site.config.resources.get(resource, "")
+    if vendor is not None:
+        base, _, turns = resource.partition(".shared")
+        reader = _Reader(site, names, vendor, labels, told)
+        if base == vendor.whole:
+            return reader.whole(resource)
+        if vendor.sliced and resource.startswith(vendor.sliced):
+            return reader.slice(resource, base.removeprefix(vendor.sliced), bool(turns) or resource.endswith(".shared"))
+        partition = PARTITION.fullmatch(resource.removeprefix(f"{vendor.domain}/"))
+        if partition is not None and (parts := names.partitions_of(partition[1], reader.model().name)):
+            return reader.partition(resource, parts)
+        return reader.told(resource) if told else None
+    return GpuShape(told, resource, _memory(site, told)) if told else None
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """One node's labels as one vendor writes them; `told_model` is what the organisation says the resource is."""
+
+    site: Site
+    names: ClusterNames
+    vendor: Vendor
+    labels: Labels
+    told_model: str = ""
+
+    def whole(self, resource: str) -> GpuShape:
+        """All GPUs of the node alike: whole ones, or slices of one size (`single`), taken in turns or not."""
+        product = self._product()
+        cut = product.removesuffix(SHARED).partition(SLICED)[2]
+        model = self.model()
+        if cut:
+            return self._sliced(resource, cut, model, self._turns())
+        return self._shape(resource, model.name, model.memory_gib, Fraction(1), self._turns())
+
+    def slice(self, resource: str, cut: str, renamed: bool) -> GpuShape:
+        """Slices under a name of their own (`mixed`)."""
+        label = f"{self.vendor.domain}/mig-{cut}.replicas"
+        turns = count(self.labels.get(label, 1)) or 1
+        return self._sliced(resource, cut, self.model(), max(turns, 2) if renamed and turns == 1 else turns)
+
+    def partition(self, resource: str, parts: int) -> GpuShape:
+        """Partitions of an accelerator, each with a part of its memory."""
+        model = self.model()
+        cut = resource.rpartition("/")[2].partition("_")[0]
+        name = model.name if parts == 1 or not model.name else f"{model.name}-{cut}"
+        return self._shape(resource, name, model.memory_gib // parts, Fraction(1, parts), 1)
+
+    def told(self, resource: str) -> GpuShape:
+        """A resource under a name of the organisation's own."""
+        turns = self._turns()
+        return GpuShape(self.told_model, resource, _memory(self.site, self.told_model), shared(Fraction(1), turns))
+
+    def model(self) -> GpuModel:
+        """The physical GPU's model; what the organisation has said where the node has no label. Without both empty."""
+        product = self._product().removesuffix(SHARED).partition(SLICED)[0]
+        if not product:
+            return GpuModel(self.told_model, _memory(self.site, self.told_model))
+        named_so = self.names.labels.get(product)
+        if named_so:
+            return self.site.catalogue.model(named_so) or GpuModel(named_so, self._memory_gib())
+        known = self.site.catalogue.reported(product.replace("_", "-").removeprefix("NVIDIA-"), self._memory_mib())
+        return known if known.memory_gib else GpuModel(known.name, self._memory_gib())
+
+    def _sliced(self, resource: str, cut: str, model: GpuModel, turns: int) -> GpuShape:
+        found = profile(cut)
+        if found is None or not model.name:
+            # Such as `MIG-INVALID`: it is cut up in a way that the node itself cannot say.
+            return GpuShape("", resource)
+        share = found.share(self.names.slices_of(model.name))
+        return self._shape(resource, f"{model.name}-{found.name}", found.memory_gib, share, turns)
+
+    def _shape(self, resource: str, model: str, memory: int, share: Fraction, turns: int) -> GpuShape:
+        if turns > 1 and model:
+            partitioned = self.labels.get(self.vendor.sharing) == "mps"
+            memory = memory // turns if partitioned else memory
+            model = f"{model}-shared-{turns}"
+        return GpuShape(model, resource, memory, shared(share, turns), self._nodes(turns))
+
+    def _nodes(self, turns: int) -> dict[str, tuple[str, ...]]:
+        chosen = [key for key in self.vendor.product if self.labels.get(key)][:1]
+        chosen += [self.vendor.replicas] if turns > 1 and self.labels.get(self.vendor.replicas) else []
+        return {key: (self.labels[key],) for key in chosen}
+
+    def _turns(self) -> int:
+        """How many take turns on each; a product that says it is shared is shared by two at least."""
+        said = count(self.labels.get(self.vendor.replicas, 1)) or 1
+        return max(said, 2) if self._product().endswith(SHARED) else max(said, 1)
+
+    def _product(self) -> str:
+        return next((self.labels[key] for key in self.vendor.product if self.labels.get(key)), "")
+
+    def _memory_mib(self) -> int:
+        for key in self.vendor.memory:
+            text = self.labels.get(key, "")
+            spelt = VRAM.fullmatch(text)
+            if spelt or text.isdecimal():
+                return int(spelt[1]) * 1024 if spelt else int(text)
+        return 0
+
+    def _memory_gib(self) -> int:
+        return round(self._memory_mib() / 1024)
+
+
+def _memory(site: Site, model: str) -> int:
+    known = site.catalogue.model(model)
+    return known.memory_gib if known else 0
