@@ -90,6 +90,7 @@ def _kubernetes_place(name: str, cluster: KubernetesConfig, currency: str) -> Ku
         disk_since=(disks.since if disks else None) or date.min,
         storage_class=cluster.storage_class,
         claims_kept=cluster.claims_kept,
+        delete_retained=cluster.delete_retained,
         cluster_queue=cluster.cluster_queue,
         role=cluster.role,
         user_prefix=cluster.user_prefix,

@@ -255,10 +255,11 @@ def was_refused(error: FailureError) -> bool:
     return isinstance(cause, ApplicationError) and cause.type == retries.ErrorType.REFUSED
 
 
-def is_group_member(error: FailureError) -> bool:
-    """Whether the provider will not touch the machine alone, however often it is asked (case C21)."""
+def will_not_stop(error: FailureError) -> bool:
+    """Whether the provider will not stop it, however often it is asked: it could not be started again (C21, D07)."""
     cause = error.cause or error
-    return isinstance(cause, ApplicationError) and tuple(cause.details[:1]) == (contracts.GROUP_MEMBER,)
+    never = ((contracts.GROUP_MEMBER,), (contracts.NOT_STOPPABLE,))
+    return isinstance(cause, ApplicationError) and tuple(cause.details[:1]) in never
 
 
 def reason(error: FailureError) -> str:

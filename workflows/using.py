@@ -91,8 +91,8 @@ class Using(Watching):
             stopped_at = await calls.stop(self.lease)
         except FailureError as error:
             if suspension.stopping(self.lease):
-                grouped = self.lease.pause is not None and calls.is_group_member(error)
-                failed = pausing.runs_on if grouped else suspension.suspend_failed
+                for_good = self.lease.pause is not None and calls.will_not_stop(error)
+                failed = pausing.runs_on if for_good else suspension.suspend_failed
                 self._book.apply(failed(self.lease, calls.reason(error), self._book.now))
             return
         if suspension.stopping(self.lease):

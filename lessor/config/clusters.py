@@ -68,6 +68,8 @@ class KubernetesConfig(Section):
     """The storage class of workspaces; the cluster's default if empty."""
     claims_kept: Duration = timedelta(days=7)
     """How long after the end claims that people made outlive their workloads, within the grace that leases have."""
+    delete_retained: bool = False
+    """Whether disks that their storage class retains are deleted with the lease; otherwise somebody has to do it."""
     cluster_queue: OptionalName = ""
     """The ClusterQueue of Kueue that leases wait in; no queue if empty."""
     role: Name = "edit"

@@ -92,6 +92,9 @@ ANNOTATION_PREFIX = "lessor.dev/"
 GROUP_MEMBER = "auto-scaling-group"
 """The code of a provider's refusal to touch a machine alone that a group of machines would replace."""
 
+NOT_STOPPABLE = "not-stoppable"
+"""The code of a provider's refusal to stop what it could not start again, or does not know how to stop (case D07)."""
+
 SIGNAL_ACT = "act"
 
 SIGNAL_OBSERVED = "observed"

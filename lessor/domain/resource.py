@@ -44,7 +44,10 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True)
 class Resource:
-    """One thing in a place. `id` is the provider's; `reason` is the provider's own word for its state."""
+    """One thing in a place. `id` is the provider's; `reason` is the provider's own word for its state.
+
+    `fault` says what is wrong with something that is there and was found unfit for use.
+    """
 
     kind: Kind
     id: str
@@ -55,6 +58,7 @@ class Resource:
     created_at: datetime | None = None
     reason: str = ""
     token: str = ""
+    fault: str = ""
 
     @property
     def ref(self) -> str:
@@ -75,12 +79,18 @@ class Tagged(Resource):
 
 @dataclass(frozen=True)
 class Sighting:
-    """The answer of a look into a place. `complete` is false when any page, account or region could not be read."""
+    """The answer of a look into a place. `complete` is false when any page, account or region could not be read.
+
+    `foreign` are refs of what carries the lease's mark and is not shown to be ours: it never becomes a record of the
+    lease, which would prove it. All that is left is kept on purpose before `kept_until`, where that is said.
+    """
 
     resources: tuple[Resource, ...]
     at: datetime
     complete: bool = True
     problem: str = ""
+    foreign: tuple[str, ...] = ()
+    kept_until: datetime | None = None
 
     @property
     def left(self) -> tuple[Resource, ...]:

@@ -37,6 +37,10 @@ POD = ApiKind("Pod", "pods")
 EVENT = ApiKind("Event", "events")
 CLAIM = ApiKind("PersistentVolumeClaim", "persistentvolumeclaims")
 VOLUME = ApiKind("PersistentVolume", "persistentvolumes", namespaced=False)
+SNAPSHOT = ApiKind("VolumeSnapshot", "volumesnapshots", "snapshot.storage.k8s.io")
+SNAPSHOT_CONTENT = ApiKind(
+    "VolumeSnapshotContent", "volumesnapshotcontents", "snapshot.storage.k8s.io", namespaced=False
+)
 RESOURCE_QUOTA = ApiKind("ResourceQuota", "resourcequotas")
 LIMIT_RANGE = ApiKind("LimitRange", "limitranges")
 SERVICE_ACCOUNT = ApiKind("ServiceAccount", "serviceaccounts")

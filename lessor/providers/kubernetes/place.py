@@ -53,6 +53,7 @@ class KubernetesPlace:
     disk_since: date = date.min
     storage_class: str = ""
     claims_kept: timedelta = timedelta(days=7)
+    delete_retained: bool = False
     cluster_queue: str = ""
     role: str = "edit"
     user_prefix: str = ""

@@ -33,6 +33,8 @@ from lessor.providers.kubernetes.api import (
     RESOURCE_QUOTA,
     ROLE_BINDING,
     SERVICE_ACCOUNT,
+    SNAPSHOT,
+    SNAPSHOT_CONTENT,
     STATEFUL_SET,
     VOLUME,
     Api,
@@ -41,7 +43,6 @@ from lessor.providers.kubernetes.api import (
 from lessor.providers.kubernetes.place import KubernetesPlace
 
 CLUSTER_ROLE = ApiKind("ClusterRole", "clusterroles", "rbac.authorization.k8s.io", namespaced=False)
-SNAPSHOT = ApiKind("VolumeSnapshot", "volumesnapshots", "snapshot.storage.k8s.io")
 
 READ, SEE = ("get", "list"), ("list",)
 FURNISH = (*READ, "create", "patch")
@@ -81,6 +82,7 @@ ALWAYS = (
 WHERE_SERVED = (
     Right(RESOURCE_CLAIM, READ, "to count devices that are held without a pod"),
     Right(SNAPSHOT, FURNISH, "to keep a snapshot where a lease asks for one"),
+    Right(SNAPSHOT_CONTENT, ("patch",), "to keep a snapshot when its namespace goes"),
     Right(LOCAL_QUEUE, FURNISH, "leases wait in a queue"),
     Right(CLUSTER_QUEUE, READ, "to see what a queue keeps"),
     Right(QUEUED_WORKLOAD, READ, "to see what waits in a queue"),

@@ -1,0 +1,207 @@
+"""All that a lease has in a cluster, read whole, and the same for everything of ours at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lessor.contracts import LABEL_LEASE, LABEL_MANAGED_BY, LABEL_TEAM, MANAGED_BY
+from lessor.domain.identity import LEASE_ID
+from lessor.domain.resource import Condition, Kind, Resource, Sighting, Tagged
+from lessor.ports import Heartbeat, ProviderError
+from lessor.providers.kubernetes import owners, seen, volumes
+from lessor.providers.kubernetes.api import (
+    CLAIM,
+    DEPLOYMENT,
+    JOB,
+    NAMESPACE,
+    POD,
+    STATEFUL_SET,
+    VOLUME,
+    ApiKind,
+    Obj,
+)
+from lessor.providers.kubernetes.ours import Record, identity, labels, made_by_us, noted_at
+from lessor.providers.kubernetes.owners import Top, Tree
+from lessor.providers.kubernetes.site import Site
+from lessor.providers.kubernetes.volumes import STOPPED_AT
+
+ELSEWHERE = {
+    STATEFUL_SET: Kind.WORKLOAD,
+    DEPLOYMENT: Kind.WORKLOAD,
+    JOB: Kind.WORKLOAD,
+    POD: Kind.WORKLOAD,
+    CLAIM: Kind.CLAIM,
+}
+"""What may carry a lease's label outside of its namespace: copies that somebody made."""
+
+SHOWN = 100
+"""How many workloads or claims of one lease a sighting carries: its namespace stands for the others."""
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The cluster's own answers. `namespace` is the lease's, proven; `foreign` what only carries its label or name."""
+
+    record: Record
+    namespace: Obj | None = None
+    foreign: tuple[tuple[Kind, Obj], ...] = ()
+    tree: Tree = field(default_factory=Tree)
+    claims: tuple[Obj, ...] = ()
+    volumes: tuple[Obj, ...] = ()
+
+    def resources(self, site: Site, now: datetime) -> tuple[Resource, ...]:
+        pods = self.tree.pods
+        found = [seen.namespace(self.namespace, pods)] if self.namespace is not None else []
+        found += [seen.workload(top) for top in self.tops[:SHOWN]]
+        found += [seen.claim(site, one, pods, now) for one in self.claims[:SHOWN]]
+        found += [seen.volume(site, one, now) for one in self.volumes]
+        return (*found, *(seen.other(kind, obj) for kind, obj in self.foreign))
+
+    @property
+    def tops(self) -> tuple[Top, ...]:
+        """What keeps pods alive, or could again; what has finished is only a record of itself."""
+        return tuple(top for top in self.tree.tops if not owners.done(top) and not owners.finished(top.obj))
+
+    @property
+    def not_ours(self) -> tuple[str, ...]:
+        """The refs of what is shown and not proven the lease's."""
+        unproven = [one for one in self.volumes if not volumes.proven(one, self.record, self.claims)]
+        refs = [(Kind.VOLUME, one) for one in unproven]
+        return tuple(f"{kind.value}:{identity(obj)}" for kind, obj in (*self.foreign, *refs))
+
+    @property
+    def own_claims(self) -> tuple[Obj, ...]:
+        """Claims of the lease's own workload; all others were made by people."""
+        return tuple(one for one in self.claims if labels(one).get(LABEL_MANAGED_BY) == MANAGED_BY)
+
+    @property
+    def peoples_claims(self) -> tuple[Obj, ...]:
+        return tuple(one for one in self.claims if labels(one).get(LABEL_MANAGED_BY) != MANAGED_BY)
+
+    def kept_until(self, site: Site) -> datetime | None:
+        """Until when people's claims, and so the namespace, stay on purpose; `None` when nothing is kept."""
+        if self.namespace is None or not self.peoples_claims or noted_at(self.namespace, STOPPED_AT) is None:
+            return None
+        until = volumes.kept_until(site, self.namespace, site.clock())
+        return until if until > site.clock() else None
+
+
+def read(site: Site, lease_id: str, known: Sequence[Resource] = ()) -> Inventory:
+    """Everything of one lease. Raises `ProviderError` if anything was unread."""
+    record = Record.of(lease_id, known)
+    marked = f"{LABEL_LEASE}={lease_id}"
+    named = site.api.get(NAMESPACE, lease_id)
+    space = named if named is not None and record.proves(Kind.NAMESPACE, named) else None
+    spaces = [one for one in site.api.list(NAMESPACE, labels=marked) if identity(one) != (space and identity(space))]
+    if named is not None and space is None and record.has(Kind.NAMESPACE, named):
+        # It is the one on record, and somebody has taken our label off: it is shown, and touched no more.
+        spaces += [named] if named["metadata"]["uid"] not in {one["metadata"]["uid"] for one in spaces} else []
+    foreign = [(Kind.NAMESPACE, one) for one in spaces]
+    foreign += [(kind, one) for kind, one in _elsewhere(site, marked) if space is None or not _inside(one, space)]
+    return Inventory(
+        record,
+        space,
+        tuple(foreign),
+        owners.read(site, lease_id) if space is not None else Tree(),
+        tuple(site.api.list(CLAIM, lease_id)) if space is not None else (),
+        tuple(one for one in site.api.list(VOLUME) if volumes.bound_in(one, lease_id)),
+    )
+
+
+def look(site: Site, lease_id: str, known: Sequence[Resource] = ()) -> Sighting:
+    """All of the lease; `complete` is false if anything was unread. A launch whose answer is unclear is `unknown`."""
+    now = site.clock()
+    try:
+        found = read(site, lease_id, known)
+    except ProviderError as error:
+        return Sighting((), now, complete=False, problem=str(error))
+    late = [_unclear(one) for one in found.record.missing(found.namespace, now)]
+    return Sighting(
+        (*found.resources(site, now), *late), now, foreign=found.not_ours, kept_until=found.kept_until(site)
+    )
+
+
+def conditions(site: Site) -> tuple[Tagged, ...]:
+    """Every namespace, workload, claim and volume of ours. Raises `ProviderError` when any page is missing."""
+    managed, now = f"{LABEL_MANAGED_BY}={MANAGED_BY}", site.clock()
+    spaces = {one["metadata"]["name"]: one for one in site.api.list(NAMESPACE, labels=managed) if _leased(one)}
+    pods = site.api.list(POD, fields="status.phase!=Succeeded,status.phase!=Failed")
+    by_space: dict[str, list[Obj]] = {name: [] for name in spaces}
+    for pod in pods:
+        by_space.get(pod["metadata"]["namespace"], []).append(pod)
+    found: list[Tagged] = []
+    for name, space in spaces.items():
+        resource = seen.namespace(space, by_space[name])
+        found.append(Tagged(**vars(resource), lease=name, changed_at=seen.changed_at(space, by_space[name])))
+    for one in site.api.list(STATEFUL_SET, labels=managed):
+        if (name := one["metadata"]["namespace"]) in spaces:
+            mine = tuple(pod for pod in by_space[name] if _of(one, pod))
+            found.append(Tagged(**vars(seen.workload(Top(STATEFUL_SET, one, mine))), lease=name))
+    for one in site.api.list(CLAIM, labels=LABEL_LEASE):
+        if (name := one["metadata"]["namespace"]) in spaces:
+            found.append(Tagged(**vars(seen.claim(site, one, by_space[name], now)), lease=name))
+    for one in site.api.list(VOLUME):
+        name = str((one.get("spec", {}).get("claimRef") or {}).get("namespace", ""))
+        if LEASE_ID.fullmatch(name):
+            found.append(Tagged(**vars(seen.volume(site, one, now)), lease=name))
+    return tuple(found)
+
+
+def attribute(site: Site, heartbeat: Heartbeat) -> tuple[Resource, ...]:
+    """Label claims that people made in our namespaces as the lease's; returns what was labelled (case C10).
+
+    They do not get the mark of what we make: they stay people's own.
+    """
+    managed, now = f"{LABEL_MANAGED_BY}={MANAGED_BY}", site.clock()
+    spaces = {one["metadata"]["name"]: one for one in site.api.list(NAMESPACE, labels=managed) if _leased(one)}
+    marked: list[Resource] = []
+    for claim in site.api.list(CLAIM, labels=f"!{LABEL_LEASE}"):
+        meta = claim["metadata"]
+        space = spaces.get(meta["namespace"])
+        if space is None or meta.get("deletionTimestamp"):
+            continue
+        wanted = {name: value for name, value in labels(space).items() if name in (LABEL_LEASE, LABEL_TEAM)}
+        heartbeat(f"labelling claim {meta['namespace']}/{meta['name']}")
+        change = {"metadata": {"labels": wanted}}
+        after = site.api.patch(CLAIM, meta["name"], meta["namespace"], change, meta["uid"])
+        marked += [seen.claim(site, after, (), now)] if after is not None else []
+    return tuple(marked)
+
+
+def namespace_of(site: Site, lease_id: str) -> Obj | None:
+    """The lease's own namespace, by its label and the server's word; `None` where there is none."""
+    space = site.api.get(NAMESPACE, lease_id)
+    return space if space is not None and made_by_us(space, lease_id) else None
+
+
+def _elsewhere(site: Site, marked: str) -> Iterator[tuple[Kind, Obj]]:
+    return ((shown, one) for kind, shown in ELSEWHERE.items() for one in _owned_by_none(site, kind, marked))
+
+
+def _owned_by_none(site: Site, kind: ApiKind, marked: str) -> Iterator[Obj]:
+    """Those that nothing of the cluster's own keeps: what an owner makes again is told by its owner."""
+    return (one for one in site.api.list(kind, labels=marked) if not one["metadata"].get("ownerReferences"))
+
+
+def _inside(obj: Obj, space: Obj) -> bool:
+    return bool(obj["metadata"]["namespace"] == space["metadata"]["name"])
+
+
+def _leased(space: Obj) -> bool:
+    """Whether a namespace is that of the lease whose label it carries, and made by us."""
+    name = space["metadata"]["name"]
+    return labels(space).get(LABEL_LEASE) == name and made_by_us(space, name)
+
+
+def _of(owner: Obj, pod: Obj) -> bool:
+    uid = owner["metadata"]["uid"]
+    return any(one.get("uid") == uid for one in pod["metadata"].get("ownerReferences") or ())
+
+
+def _unclear(launch: Resource) -> Resource:
+    reason = "not shown by the cluster yet"
+    return Resource(
+        launch.kind, launch.id, Condition.UNKNOWN, "", "", launch.type, launch.created_at, reason, launch.token
+    )

@@ -1,0 +1,247 @@
+"""Who keeps the pods of a namespace alive: the top owners, and how each kind of them is stopped and started again.
+
+A pod that is deleted under its owner is back at once (case D07). Kinds that are not in the table below are never
+touched: what they would do is not known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from lessor.contracts import ANNOTATION_PREFIX
+from lessor.providers.kubernetes.api import (
+    CRON_JOB,
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    LOCAL_QUEUE,
+    NOTEBOOK,
+    POD,
+    PYTORCH_JOB,
+    RAY_CLUSTER,
+    REPLICA_SET,
+    STATEFUL_SET,
+    ApiKind,
+    Obj,
+)
+from lessor.providers.kubernetes.ours import ending
+from lessor.providers.kubernetes.site import Site
+
+BEFORE = f"{ANNOTATION_PREFIX}replicas"
+"""The annotation of a stopped owner that keeps, as JSON, what was there before."""
+
+NOTEBOOK_STOPPED = "kubeflow-resource-stopped"
+FINISHED = frozenset({"Succeeded", "Failed"})
+Path = tuple[str, ...]
+
+SWITCHES: dict[ApiKind, tuple[Path, Any]] = {
+    DEPLOYMENT: (("spec", "replicas"), 0),
+    STATEFUL_SET: (("spec", "replicas"), 0),
+    REPLICA_SET: (("spec", "replicas"), 0),
+    JOB: (("spec", "suspend"), True),
+    CRON_JOB: (("spec", "suspend"), True),
+    RAY_CLUSTER: (("spec", "suspend"), True),
+    PYTORCH_JOB: (("spec", "runPolicy", "suspend"), True),
+    NOTEBOOK: (("metadata", "annotations", NOTEBOOK_STOPPED), None),
+    LOCAL_QUEUE: (("spec", "stopPolicy"), "HoldAndDrain"),
+}
+"""Which field stops a kind, and the value that does; a notebook is stopped by the time at which it was.
+
+A queue that is held gives back what it has admitted and starts nothing: without that it would wake a suspended job.
+"""
+BUILT_IN = (DEPLOYMENT, STATEFUL_SET, REPLICA_SET, DAEMON_SET, JOB, CRON_JOB)
+ADDED = (RAY_CLUSTER, PYTORCH_JOB, NOTEBOOK)
+KINDS: dict[tuple[str, str], ApiKind] = {(k.group, k.kind): k for k in (POD, *BUILT_IN, *ADDED)}
+
+
+@dataclass(frozen=True)
+class Top:
+    """What keeps pods alive. `kind` is `None` for one that is not known; then `obj` is only how pods name it."""
+
+    kind: ApiKind | None
+    obj: Obj
+    pods: tuple[Obj, ...] = ()
+
+    @property
+    def type(self) -> str:
+        return self.kind.kind if self.kind else str(self.obj["kind"])
+
+    @property
+    def name(self) -> str:
+        return str(self.obj["metadata"]["name"])
+
+    @property
+    def uid(self) -> str:
+        return str(self.obj["metadata"]["uid"])
+
+    @property
+    def stoppable(self) -> bool:
+        return self.kind in SWITCHES
+
+    @property
+    def wanting(self) -> tuple[Obj, ...]:
+        """Those of its pods that hold a device, or will as soon as they get a node."""
+        return tuple(pod for pod in self.pods if wants_device(pod))
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.name}"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All that runs in a namespace. `leaving` are pods whose owner is gone already: the cluster collects them."""
+
+    tops: tuple[Top, ...] = ()
+    leaving: tuple[Obj, ...] = ()
+
+    @property
+    def pods(self) -> tuple[Obj, ...]:
+        return (*(pod for top in self.tops for pod in top.pods), *self.leaving)
+
+    @property
+    def holding(self) -> tuple[Obj, ...]:
+        """All pods that hold a device now, whoever keeps them."""
+        return tuple(pod for pod in self.pods if holds_device(pod))
+
+
+def read(site: Site, namespace: str) -> Tree:
+    """Pods first: an owner that is made between two reads is then seen, one that goes takes its pods along."""
+    pods = list(site.api.list(POD, namespace))
+    served = [*BUILT_IN, *(kind for kind in ADDED if site.api.served(kind))]
+    owned = [(kind, obj) for kind in served for obj in site.api.list(kind, namespace)]
+    return _tree([(POD, pod) for pod in pods], owned)
+
+
+def holds_device(pod: Mapping[str, Any]) -> bool:
+    """Whether it keeps a device from others: from the node that it got until it ended, deleted or not (case D21)."""
+    return bool(pod.get("spec", {}).get("nodeName")) and wants_device(pod)
+
+
+def wants_device(pod: Mapping[str, Any]) -> bool:
+    """Whether it has not ended and asks for any resource that a vendor names, or for a claimed device."""
+    if finished(pod):
+        return False
+    spec = pod.get("spec", {})
+    boxes = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    asked = {name for box in boxes for name, amount in _asked(box).items() if str(amount) != "0"}
+    return bool(spec.get("resourceClaims")) or any(is_device(name) for name in asked)
+
+
+def is_device(resource: str) -> bool:
+    """Whether the name is a vendor's, such as `nvidia.com/gpu`, and none of the cluster's own."""
+    vendor, parted, _ = resource.partition("/")
+    return bool(parted) and not (vendor == "kubernetes.io" or vendor.endswith(".kubernetes.io"))
+
+
+def finished(pod: Mapping[str, Any]) -> bool:
+    return pod.get("status", {}).get("phase") in FINISHED
+
+
+def done(top: Top) -> bool:
+    """Whether it is a job that has come to its end: there is nothing to stop, and nothing that could be started."""
+    conditions = top.obj.get("status", {}).get("conditions") or ()
+    ended = {"Complete", "Failed", "Succeeded"}
+    return top.kind in (JOB, PYTORCH_JOB) and any(c["type"] in ended and c["status"] == "True" for c in conditions)
+
+
+def stopped(top: Top) -> bool:
+    """Whether it wants no pods."""
+    if top.kind not in SWITCHES:
+        return False
+    where, value = SWITCHES[top.kind]
+    now = _value(top.obj, where)
+    return bool(now) if value is None else now == value
+
+
+def running(top: Top) -> bool:
+    """Whether it is of a kind that can be stopped, and is not."""
+    return top.kind in SWITCHES and not (stopped(top) or done(top) or ending(top.obj))
+
+
+def stop_change(top: Top, at: datetime) -> dict[str, Any] | None:
+    """What stops it and remembers what it was; `None` when it is stopped, ends, or has ended."""
+    if top.kind is None or not running(top):
+        return None
+    where, value = SWITCHES[top.kind]
+    before = json.dumps(_value(top.obj, where))
+    stop = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if value is None else value
+    return _change(where, stop, before)
+
+
+def start_change(top: Top) -> dict[str, Any] | None:
+    """What makes it as it was before we stopped it; `None` for what we did not stop."""
+    kept = (top.obj["metadata"].get("annotations") or {}).get(BEFORE)
+    if top.kind not in SWITCHES or kept is None or ending(top.obj):
+        return None
+    where, value = SWITCHES[top.kind]
+    try:
+        before = json.loads(kept)
+    except ValueError:
+        before = False if value is True else 1
+    return _change(where, before, None)
+
+
+def _tree(pods: list[tuple[ApiKind, Obj]], owned: list[tuple[ApiKind, Obj]]) -> Tree:
+    everything = {obj["metadata"]["uid"]: (kind, obj) for kind, obj in (*pods, *owned)}
+    tops: dict[str, tuple[ApiKind | None, Obj]] = {}
+    below: dict[str, list[Obj]] = {}
+    leaving: list[Obj] = []
+    for kind, obj in (*owned, *pods):
+        top = _top(kind, obj, everything)
+        if top is None:
+            leaving += [obj] if kind is POD else []
+            continue
+        uid = top[1]["metadata"]["uid"]
+        tops.setdefault(uid, top)
+        below.setdefault(uid, []).extend([obj] if kind is POD else [])
+    found = (Top(kind, obj, tuple(below[uid])) for uid, (kind, obj) in tops.items())
+    return Tree(tuple(sorted(found, key=lambda top: (top.type, top.name))), tuple(leaving))
+
+
+def _top(kind: ApiKind, obj: Obj, everything: Mapping[str, tuple[ApiKind, Obj]]) -> tuple[ApiKind | None, Obj] | None:
+    """The last owner up the chain; `None` when one of a known kind is on record there and is gone."""
+    seen = {obj["metadata"]["uid"]}
+    while reference := _controller(obj):
+        uid = reference["uid"]
+        if uid not in everything or uid in seen:
+            group = reference["apiVersion"].rpartition("/")[0]
+            if (group, reference["kind"]) in KINDS:
+                return None
+            named = {"name": reference["name"], "uid": uid, "namespace": obj["metadata"].get("namespace", "")}
+            return None, {"apiVersion": reference["apiVersion"], "kind": reference["kind"], "metadata": named}
+        if kind is JOB and everything[uid][0] is CRON_JOB:
+            # A cron job that is suspended lets its jobs run on: each is stopped by itself.
+            return kind, obj
+        seen.add(uid)
+        kind, obj = everything[uid]
+    return kind, obj
+
+
+def _controller(obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    references: Iterable[Mapping[str, Any]] = obj["metadata"].get("ownerReferences") or ()
+    return next((one for one in references if one.get("controller")), None)
+
+
+def _asked(box: Mapping[str, Any]) -> dict[str, Any]:
+    resources = box.get("resources") or {}
+    return {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+
+
+def _value(obj: Mapping[str, Any], where: Path) -> Any:
+    found: Any = obj
+    for name in where:
+        found = (found or {}).get(name)
+    return found
+
+
+def _change(where: Path, value: Any, before: str | None) -> dict[str, Any]:
+    change: dict[str, Any] = {"metadata": {"annotations": {BEFORE: before}}}
+    below = change
+    for name in where[:-1]:
+        below = below.setdefault(name, {})
+    below[where[-1]] = value
+    return change
