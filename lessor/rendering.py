@@ -6,6 +6,7 @@ sandbox, an undefined name is an error, and a template of the override folder wi
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shlex
@@ -79,6 +80,16 @@ def slack_renderer(override: Path | None = None) -> Renderer:
     return Renderer("slack", escape=mrkdwn, override=override)
 
 
+def manifest_renderer(override: Path | None = None) -> Renderer:
+    """The objects that are made in clusters: every value becomes one quoted YAML scalar, whatever is written in it."""
+    return Renderer("kubernetes", escape=_yaml, override=override)
+
+
+def page_renderer(override: Path | None = None) -> Renderer:
+    """The pages of the dashboard, escaped for HTML, in attributes as well."""
+    return Renderer("web", escape=html.escape, override=override)
+
+
 def templates_root() -> Path:
     """`templates/` beside the package in a checkout, `lessor/templates` in an installed wheel."""
     here = Path(__file__).resolve().parent
@@ -125,7 +136,9 @@ def _json(value: object) -> Safe:
 
 
 def _yaml(value: object) -> Safe:
-    """One YAML scalar or flow collection on one line, quoted so that no text can end it."""
+    """One YAML scalar or flow collection on one line, quoted so that no text can end it. Numbers stay numbers."""
+    if isinstance(value, bool | int):
+        return Safe(json.dumps(value))
     dumped = yaml.safe_dump(value, default_style='"', default_flow_style=True, width=2**31, allow_unicode=False)
     return Safe(dumped.strip().removesuffix("...").strip())
 
