@@ -60,6 +60,10 @@ class Sandbox:
         return f"http://{HOST}:{self.ports.gpus}"
 
     @property
+    def web_url(self) -> str:
+        return f"http://{HOST}:{self.ports.web}"
+
+    @property
     def temporal_address(self) -> str:
         return f"{HOST}:{self.ports.temporal}"
 
@@ -81,6 +85,7 @@ class Sandbox:
             "LESSOR_WEBHOOK_URL": f"{self.mail_url}/webhook",
             "LESSOR_WEBHOOK_SECRET": "sandbox-webhook-secret",
             "LESSOR_PROMETHEUS_URL": self.gpus_url,
+            "LESSOR_TEMPORAL_UI_URL": self.temporal_ui_url,
             "AWS_ENDPOINT_URL": self.aws_url,
             "AWS_ACCESS_KEY_ID": "AKIASANDBOX000000000",
             "AWS_SECRET_ACCESS_KEY": "sandbox",
@@ -96,7 +101,7 @@ def lay_exports(sandbox: Sandbox) -> None:
 
 
 def programs(sandbox: Sandbox) -> tuple[Child, ...]:
-    """The servers, then lessor's worker and bot, which need them. Raises `ProgramMissingError`."""
+    """The servers, then lessor's worker, bot and dashboard, which need them. Raises `ProgramMissingError`."""
     plain = bare_environment(os.environ, sandbox.data.home, {})
     told = {**plain, **sandbox.settings}
     ui, slack = sandbox.temporal_ui_url, sandbox.slack_url
@@ -106,7 +111,15 @@ def programs(sandbox: Sandbox) -> tuple[Child, ...]:
         *_servers(sandbox, plain),
         Child("worker", "the worker", _python("workflows"), told, polled, SERVERS),
         Child("bot", "the bot", _python("bot"), told, connected, SERVERS),
+        _dashboard(sandbox, told),
     )
+
+
+def _dashboard(sandbox: Sandbox, told: dict[str, str]) -> Child:
+    """It reads the ledger only, and so is told nothing of Slack and AWS."""
+    needed = {name: value for name, value in told.items() if not name.startswith(("SLACK_", "AWS_"))}
+    command = _python("lessor.web", "--port", str(sandbox.ports.web))
+    return Child("web", "the dashboard", command, needed, answers(f"{sandbox.web_url}/healthz"), SERVERS)
 
 
 def _servers(sandbox: Sandbox, plain: dict[str, str]) -> tuple[Child, ...]:

@@ -126,6 +126,7 @@ def show_links(console: Console, sandbox: Sandbox) -> None:
     """Where to look, one row each; never wrapped, so that addresses can be clicked and copied in a narrow terminal."""
     rows = (
         ("Slack", sandbox.slack_url, "be the requester, the manager, finance or an admin"),
+        ("Dashboard", f"{sandbox.web_url}/", "what is open, what waits for whom, what it costs, what GPUs do"),
         ("Temporal UI", sandbox.temporal_ui_url, "every lease, step by step"),
         ("AWS simulator", sandbox.aws_page, "what exists, and what shall go wrong"),
         ("GPUs", f"{sandbox.gpus_url}/", "what they do: let one idle, or its figures go missing"),
