@@ -31,16 +31,30 @@ def kubernetes_places(config: Config) -> dict[str, KubernetesPlace]:
 
 
 def subjects(live: LiveConfig) -> Subjects:
-    """Who gets into a lease's namespace: its owner and its team's lead, by the addresses that they sign in with."""
+    """Who gets into a lease's namespace, by the addresses that they sign in with: its owner and its team's lead.
+
+    Everybody of a team where `team:KEY` stands in the owner's place. Not those whom the configuration calls inactive.
+    """
 
     def of(owner: str, team: str) -> tuple[str, ...]:
         config = live.config
         known = {person.id: person.email for person in config.organisation.people if person.active}
-        lead = config.team(team).lead if team in config.organisation.teams else ""
-        addresses = (known.get(config.person_id(owner) or "", ""), known.get(lead, ""))
+        refs = [*_refs(config, owner), *_refs(config, f"lead:{team}")]
+        addresses = (known.get(config.person_id(ref) or "", "") for ref in refs)
         return tuple(dict.fromkeys(address for address in addresses if address))
 
     return of
+
+
+def _refs(config: Config, who: str) -> tuple[str, ...]:
+    """The people behind an id, `team:KEY` or `lead:KEY`."""
+    kind, _, key = who.rpartition(":")
+    team = config.organisation.teams.get(key) if kind else None
+    if not kind:
+        return (who,)
+    if team is None:
+        return ()
+    return (team.lead, *team.members) if kind == "team" else (team.lead,)
 
 
 def _ec2_place(place: PlaceConfig, currency: str) -> Ec2Place:

@@ -76,10 +76,11 @@ class Sessions:
     def _opened(self, before: Session | None) -> Session:
         from kubernetes.client import ApiClient
         from kubernetes.config import ConfigException
+        from yaml import YAMLError
 
         try:
             configuration, until = self._in_cluster() if self._place.in_cluster else self._by_kubeconfig()
-        except (ConfigException, OSError, ValueError, subprocess.SubprocessError) as error:
+        except (ConfigException, YAMLError, OSError, ValueError, subprocess.SubprocessError) as error:
             raise RetryableError(
                 f"cluster {self._place.name} cannot be reached: {_safe(error)}; what is there is unknown. {NEXT}",
                 "no-credentials",
