@@ -96,7 +96,10 @@ class ProvisioningActivities:
         with as_application_errors():
             lease = lease_of(self._ledger, ref)
             request = lease.request
-            self._provider(lease).set_owner(lease.id, request.place, lease.owner, request.team, request.cost_center)
+            shared = tuple(one.id for one in lease.co_owners)
+            self._provider(lease).set_owner(
+                lease.id, request.place, lease.owner, request.team, request.cost_center, shared
+            )
 
     def _provider(self, lease: Lease) -> Provider:
         return self._providers[lease.request.place.provider]
@@ -165,4 +168,5 @@ def _order(lease: Lease) -> Order:
     request = lease.request
     begins = max(lease.approved_at, request.start or lease.approved_at) if lease.approved_at else None
     ends = lease.ends_at or request.until or (begins and request.duration and begins + request.duration)
-    return Order(lease.id, request, lease.quote, lease.owner, request.team, request.cost_center, ends or None)
+    shared = tuple(one.id for one in lease.co_owners)
+    return Order(lease.id, request, lease.quote, lease.owner, request.team, request.cost_center, ends or None, shared)

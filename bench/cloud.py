@@ -63,7 +63,9 @@ class InstantCloud:
     def set_end(self, lease_id: str, place: Place, ends: datetime) -> None:
         """Nothing is kept of it."""
 
-    def set_owner(self, lease_id: str, place: Place, owner: str, team: str, cost_center: str) -> None:
+    def set_owner(
+        self, lease_id: str, place: Place, owner: str, team: str, cost_center: str, co_owners: Sequence[str] = ()
+    ) -> None:
         """Nothing is kept of it."""
 
     def _resources(self, lease_id: str) -> tuple[Resource, ...]:

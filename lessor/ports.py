@@ -80,7 +80,6 @@ __all__ = [
 
 # --- providers -------------------------------------------------------------------------------------------------------
 
-
 Heartbeat = Callable[[str], None]
 """Called before each external write and while waiting; raises when the attempt is no longer current (case B13)."""
 
@@ -102,9 +101,8 @@ class Provider(Protocol):
         ...
 
     def candidates(self, order: Order) -> Sequence[Candidate]:
-        """Ways to fill the order, best first: zones where the type is offered, region by region, then other types.
-
-        What costs more than the approved price allows is no candidate.
+        """Ways to fill the order, best first: zones where the type is offered, region by region, then other types;
+        none that costs more than the approved price allows.
         """
         ...
 
@@ -152,8 +150,10 @@ class Provider(Protocol):
         """Write the end date on the resources themselves (law 10)."""
         ...
 
-    def set_owner(self, lease_id: str, place: Place, owner: str, team: str, cost_center: str) -> None:
-        """Write on the resources whose they are and who pays; a second time changes nothing."""
+    def set_owner(
+        self, lease_id: str, place: Place, owner: str, team: str, cost_center: str, co_owners: Sequence[str] = ()
+    ) -> None:
+        """Write on the resources whose they are and who pays, and let these in where people are let in by name."""
         ...
 
 

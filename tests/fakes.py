@@ -42,6 +42,7 @@ class FakeCloud:
     owners: dict[str, str] = field(default_factory=dict)
     ends: dict[str, datetime] = field(default_factory=dict)
     owned: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    let_in: dict[str, tuple[str, ...]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -118,9 +119,12 @@ class FakeCloud:
         self._enter("set_end")
         self.ends[lease_id] = ends
 
-    def set_owner(self, lease_id: str, place: Place, owner: str, team: str, cost_center: str) -> None:
+    def set_owner(
+        self, lease_id: str, place: Place, owner: str, team: str, cost_center: str, co_owners: Sequence[str] = ()
+    ) -> None:
         self._enter("set_owner")
         self.owned[lease_id] = (owner, team, cost_center)
+        self.let_in[lease_id] = (owner, *co_owners)
 
     def conditions(self, place: Place) -> tuple[Tagged, ...]:
         self._enter("conditions")

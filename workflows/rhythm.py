@@ -129,8 +129,11 @@ class Rhythm:
         """Write a new owner or payer on the resources, beside everything else as well."""
         holder = ownership.holder(self.lease)
         if holder != self._owner_on_resources:
-            self._owner_on_resources = holder
-            if self.lease.resources:
+            there = bool(self.lease.resources)
+            # What is being made carries those whose it was when that began: they are written once it is there.
+            if there or self.lease.state is not State.PROVISIONING:
+                self._owner_on_resources = holder
+            if there:
                 self._beside(self._set_owner())
 
     def _beside(self, work: Coroutine[Any, Any, None]) -> None:

@@ -158,9 +158,11 @@ def unshare(lease: Lease, to: Person | None, by: str, now: datetime) -> Change:
     return changed(lease, Event("unshared", now, by, {"with": gone[0].id}), co_owners=kept)
 
 
-def holder(lease: Lease) -> tuple[str, str, str]:
-    """What stands on the resources of whose they are: the owner, the team that pays, and its cost centre."""
-    return lease.owner, lease.request.team, lease.request.cost_center
+def holder(lease: Lease) -> tuple[str, ...]:
+    """What stands on the resources of whose they are: the owner, the team that pays, its cost centre, and with whom it
+    is shared, who are let in by name where a place does that.
+    """
+    return lease.owner, lease.request.team, lease.request.cost_center, *(one.id for one in lease.co_owners)
 
 
 def owner_unwritten(lease: Lease, problem: str, now: datetime) -> Change:

@@ -13,7 +13,10 @@ from lessor.domain.resource import Resource
 
 @dataclass(frozen=True)
 class Order:
-    """All that a provider needs to create a lease's resources; the same for every retry."""
+    """All that a provider needs to create a lease's resources; the same for every retry.
+
+    `co_owners` are ids of people, or `team:KEY`, with whom it is shared.
+    """
 
     lease_id: str
     request: Request
@@ -22,6 +25,7 @@ class Order:
     team: str
     cost_center: str
     ends: datetime | None
+    co_owners: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

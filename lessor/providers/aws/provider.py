@@ -167,7 +167,9 @@ class Ec2Provider:
         """Write the end date on the resources themselves (law 10)."""
         self._lifecycle.set_end(self._sites(place), lease_id, ends)
 
-    def set_owner(self, lease_id: str, place: Place, owner: str, team: str, cost_center: str) -> None:
+    def set_owner(
+        self, lease_id: str, place: Place, owner: str, team: str, cost_center: str, co_owners: Sequence[str] = ()
+    ) -> None:
         """Write on the resources whose they are and who pays; a second time changes nothing."""
         self._lifecycle.set_owner(self._sites(place), lease_id, owner, team, cost_center)
 
