@@ -1,0 +1,81 @@
+"""What the configuration says of clusters, in the provider's words, and who gets into a lease's namespace there."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+
+from lessor.config import loads
+from lessor.domain.money import Money
+from lessor.placing import kubernetes_places, subjects
+from lessor.providers.kubernetes.place import KubernetesPlace, Rate
+from lessor.reload import LiveConfig
+from tests.config.sample import VALID
+
+CLUSTER = """
+  - name: lab
+    provider: kubernetes
+    kubernetes:
+      context: lab-admin
+      rates:
+        A100-80GB: {hourly: 1.85, since: 2026-11-01}
+        H100: {hourly: 3.20}
+      disks: {gib_month: 0.09, since: 2026-07-01}
+      cluster_queue: gpus
+      user_prefix: "oidc:"
+      timeout: 4s
+      workspace: {image: registry.example.test/notebook:7, user: 1234}
+"""
+
+
+def with_cluster(text: str = VALID) -> str:
+    head, _, tail = text.partition("places:\n")
+    return f"{head}places:{CLUSTER}{tail}"
+
+
+def test_a_cluster_is_what_the_configuration_says() -> None:
+    places = kubernetes_places(loads(with_cluster()))
+    assert list(places) == ["lab"]
+    lab = places["lab"]
+    assert (lab.context, lab.cluster_queue, lab.user_prefix, lab.timeout) == (
+        "lab-admin",
+        "gpus",
+        "oidc:",
+        timedelta(seconds=4),
+    )
+    assert lab.rates == {
+        "A100-80GB": Rate(Money(Decimal("1.85"), "USD"), date(2026, 11, 1)),
+        "H100": Rate(Money(Decimal("3.20"), "USD")),
+    }
+    assert (lab.disk_monthly, lab.disk_since) == (Money(Decimal("0.09"), "USD"), date(2026, 7, 1))
+    assert (lab.workspace.image, lab.workspace.user, lab.workspace.port) == (
+        "registry.example.test/notebook:7",
+        1234,
+        8888,
+    )
+
+
+def test_what_the_configuration_does_not_say_is_as_the_provider_has_it() -> None:
+    text = with_cluster().replace(CLUSTER[CLUSTER.index("    kubernetes:") :], "    kubernetes: {}\n")
+    assert kubernetes_places(loads(text))["lab"] == KubernetesPlace("lab")
+
+
+def test_no_cluster_is_no_place() -> None:
+    assert kubernetes_places(loads(VALID)) == {}
+
+
+def test_owner_and_lead_get_in_by_their_addresses_and_nobody_twice() -> None:
+    who = subjects(LiveConfig(loads(VALID)))
+    assert who("U0REQUESTER", "research") == ("requester@example.com", "manager@example.com")
+    assert who("manager@example.com", "research") == ("manager@example.com",)
+    assert who("U0STRANGER", "nobody") == ()
+
+
+def test_a_whole_team_gets_in_where_a_lease_is_shared_with_it() -> None:
+    who = subjects(LiveConfig(loads(VALID)))
+    assert who("team:research", "") == ("manager@example.com", "requester@example.com")
+
+
+def test_who_left_does_not_get_in() -> None:
+    left = VALID.replace("name: Requester, email", "name: Requester, active: false, email")
+    assert subjects(LiveConfig(loads(left)))("U0REQUESTER", "research") == ("manager@example.com",)
