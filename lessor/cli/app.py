@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from lessor.cli.fleet_app import fleet_app
 from lessor.cli.idle_app import idle_app
 from lessor.cli.idling_app import idling_app
 from lessor.cli.meter_app import meter_app
@@ -38,6 +39,7 @@ app.add_typer(requests_app)
 app.add_typer(time_app)
 app.add_typer(meter_app)
 app.add_typer(idling_app)
+app.add_typer(fleet_app)
 
 
 @app.command()
@@ -76,6 +78,7 @@ def request(
     workload: Annotated[str, typer.Option(help="training, fine-tuning, batch-inference, ...")] = "",
     market: Annotated[str, typer.Option(help="on-demand, spot or capacity-block.")] = "",
     place: Annotated[str, typer.Option(help="A place of lessor.yaml, a region or a zone.")] = "",
+    kind: Annotated[str, typer.Option(help="namespace or workspace of a cluster, or machine.")] = "",
     disk: Annotated[str, typer.Option(help="Size of the root volume in GiB.")] = "",
     cap: Annotated[str, typer.Option(help="The most that it may cost: 500 or '500 EUR'; no cap if left out.")] = "",
     tag: Annotated[list[str] | None, typer.Option(help="Another tag, as key=value; may be given again.")] = None,
@@ -96,7 +99,7 @@ def request(
     from lessor.cli.requesting import Wanted, request_lease
 
     options = {"team": team, "until": until, "purpose": purpose, "workload": workload, "market": market}
-    options |= {"place": place, "disk": disk, "start": start, "schedule": schedule, "cap": cap}
+    options |= {"place": place, "disk": disk, "start": start, "schedule": schedule, "cap": cap, "kind": kind}
     wanted = Wanted(tuple(text), options, tuple(tag or ()), snapshot, key, anyway, yes)
     session = Session.of(context, actor, config, as_json)
     session.run(lambda gateway, person: request_lease(session, gateway, person, wanted))

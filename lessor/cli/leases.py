@@ -50,10 +50,20 @@ def row(lease: Lease, now: datetime, zone: str) -> tuple[str, ...]:
         lease.owner,
         lease.request.team,
         f"{offer.gpu_count} x {offer.gpu_model}" if offer else str(lease.request.need),
-        _short_end(lease, now, zone),
+        short_end(lease, now, zone),
         str(cost) if cost else "unknown",
         lease.request.purpose[:60],
     )
+
+
+def short_end(lease: Lease, now: datetime, zone: str) -> str:
+    """The end in a list, with the year only where it is another than now."""
+    ends = lease.ends_at or lease.request.until
+    if ends is None:
+        return f"{spell(lease.request.duration)} once ready" if lease.request.duration else ""
+    there, today = (at.astimezone(zone_of(zone) or UTC) for at in (ends, now))
+    year = "" if there.year == today.year else f" {there.year}"
+    return f"{there.day} {there:%b}{year} {there:%H:%M}"
 
 
 def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Person) -> list[tuple[str, str]]:
@@ -160,15 +170,6 @@ def _hours(lease: Lease, now: datetime, zone: str) -> str:
         return f"{hours}; it rests until {local(suspension.runs_again(lease, now), zone)}"
     stops = suspension.stops_next(lease, now) if lease.state is State.ACTIVE else None
     return f"{hours}; it is stopped {local(stops, zone)}" if stops else hours
-
-
-def _short_end(lease: Lease, now: datetime, zone: str) -> str:
-    ends = lease.ends_at or lease.request.until
-    if ends is None:
-        return f"{spell(lease.request.duration)} once ready" if lease.request.duration else ""
-    there, today = (at.astimezone(zone_of(zone) or UTC) for at in (ends, now))
-    year = "" if there.year == today.year else f" {there.year}"
-    return f"{there.day} {there:%b}{year} {there:%H:%M}"
 
 
 def _tried(lease: Lease) -> str:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from lessor.cli.output import pairs, tell
 from lessor.cli.session import DONE, Session
 from lessor.domain.errors import Refused
+from lessor.domain.fleet_words import vacancy_words
 from lessor.domain.people import Person
-from lessor.domain.request import Request
+from lessor.domain.quote import Quote
+from lessor.domain.request import LeaseKind, Request
 from lessor.intake import Draft, parse_request_text
 from lessor.typed import KEYED, SEPARATORS, quoted
 
@@ -75,9 +77,11 @@ async def _summary(session: Session, gateway: Gateway, draft: Draft, request: Re
         price = f"{quote.offer.hourly} an hour, {total} in total ({quote.price_list})" if total else "unknown"
         offer = f"{quote.offer.instance_type}: {quote.offer.gpu_count} x {quote.offer.gpu_model}"
     except Refused as refused:
-        price, offer = f"unknown: {refused}", str(request.need)
+        quote, price, offer = None, f"unknown: {refused}", str(request.need)
     return [
         ("GPUs", f"{offer}, {request.market.value}, {request.place}"),
+        ("Kind", await _kind(gateway, request)),
+        ("Free", await _free(gateway, request, quote)),
         ("Team", request.team),
         ("For", f"{request.workload.value}: {request.purpose}"),
         ("From", draft.start.confirmation() if draft.start else ""),
@@ -86,6 +90,21 @@ async def _summary(session: Session, gateway: Gateway, draft: Draft, request: Re
         ("Price", price),
         ("At most", str(request.cap) if request.cap else ""),
     ]
+
+
+async def _kind(gateway: Gateway, request: Request) -> str:
+    """What is leased, where the place has a choice; the first of it unless one was named."""
+    places = (await gateway.choices(request.requester)).places
+    offered = next((one.kinds for one in places if one.name == request.place.name), ())
+    kind = request.kind or next(iter(offered), None)
+    return kind.value if kind and offered != (LeaseKind.MACHINE,) else ""
+
+
+async def _free(gateway: Gateway, request: Request, quote: Quote | None) -> str:
+    """What is free of it now; nothing where machines are made on demand."""
+    model = quote.offer.gpu_model if quote else request.need.model
+    found = await gateway.fleet.vacancy(request.place, model)
+    return "" if found.on_demand else vacancy_words(found, quote.offer.gpu_count if quote else request.need.count)
 
 
 def _words(submitted: Submitted) -> str:

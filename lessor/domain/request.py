@@ -70,9 +70,14 @@ class Need:
     memory_gib: int = 0
     instance_type: str = ""
 
+    @property
+    def shared(self) -> bool:
+        """Whether it names a resource of a cluster, such as `nvidia.com/gpu`, of which `count` are wanted."""
+        return "/" in self.instance_type
+
     def __str__(self) -> str:
         if self.instance_type:
-            return self.instance_type
+            return f"{self.count} x {self.instance_type}" if self.shared else self.instance_type
         memory = f" {self.memory_gib} GB" if self.memory_gib else ""
         return f"{self.count} x {self.model or 'any GPU'}{memory}"
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from lessor.domain.errors import FieldError, Invalid
 from lessor.domain.money import Money
-from lessor.domain.request import Limits, Market, Need, Place, Request, Workload
+from lessor.domain.request import LeaseKind, Limits, Market, Need, Place, Request, Workload
 from lessor.intake.wording import listed
 from lessor.when import End, Start
 
@@ -31,6 +31,9 @@ class OfferedPlace(Protocol):
     @property
     def zones(self) -> tuple[str, ...]: ...
 
+    @property
+    def kinds(self) -> tuple[LeaseKind, ...]: ...
+
 
 class Offered(Protocol):
     """What the person can choose from; the gateway's `Choices` is one."""
@@ -50,7 +53,7 @@ class Draft:
     """`end_text`, `start_text` and `cap_text` are as they were written, also when refused: a form can show them again.
 
     `missing` and `problems` name fields as `FieldError` does: need, count, start, end, schedule, team, workload,
-    purpose, market, place, disk_gib, data, cap, tags. `places` are the names that can be chosen from.
+    purpose, market, place, kind, disk_gib, data, cap, tags. `places` are the names that can be chosen from.
     """
 
     need: Need | None = None
@@ -72,6 +75,7 @@ class Draft:
     checkpoints: bool = False
     cap: Money | None = None
     cap_text: str = ""
+    kind: LeaseKind | None = None
     tags: dict[str, str] = field(default_factory=dict)
     places: tuple[str, ...] = field(default=(), compare=False)
     missing: tuple[str, ...] = ()
@@ -107,6 +111,7 @@ class Draft:
             data=self.data,
             checkpoints=self.checkpoints,
             cap=self.cap,
+            kind=self.kind,
         )
 
     def _wanted(self, name: str) -> str:

@@ -10,10 +10,11 @@ from datetime import datetime
 
 from lessor.domain.errors import FieldError
 from lessor.domain.money import Money
-from lessor.domain.request import Market, Place, Workload
+from lessor.domain.request import LeaseKind, Market, Place, Workload
 from lessor.intake.caps import read_amount, unread
 from lessor.intake.draft import Draft, Offered, OfferedPlace
-from lessor.intake.needs import Canonical, Said, read_need
+from lessor.intake.kinds import KINDS
+from lessor.intake.needs import Canonical, Said, read_need, read_resource
 from lessor.intake.wording import MARKETS, NO, WORKLOADS, YES, listed, squeezed
 from lessor.when import End, Start, UnclearEndError, end_after, parse_end, parse_start
 
@@ -77,6 +78,7 @@ class Gathering:
             checkpoints=self.single.get("checkpoints") == "yes",
             cap=self.most,
             cap_text=self.cap_text,
+            kind=LeaseKind(self.single["kind"]) if "kind" in self.single else None,
             tags=self.tags,
             places=tuple(one.name for one in self.offered.places),
             missing=tuple(name for name, value in present.items() if not value and name not in wrong),
@@ -107,6 +109,7 @@ class Gathering:
             "end": self.until,
             "start": self.begin,
             "schedule": self._schedule,
+            "kind": self.kind,
         }
         if name in simple:
             simple[name](value)
@@ -160,9 +163,17 @@ class Gathering:
         else:
             self._once(name, chosen.value, name)
 
+    def kind(self, value: str) -> None:
+        """A kind of lease; whether the place has it is known when the whole request is checked."""
+        chosen = KINDS.get(value.casefold())
+        if chosen is None:
+            self.wrong("kind", f"'{value[:40]}' is none of: {listed(KINDS)}")
+        else:
+            self._once("kind", chosen.value, "kind")
+
     def model(self, value: str) -> None:
         """A GPU model or an instance type after `gpu:` or `type:`."""
-        said = read_need(value, self.canonical)
+        said = read_need(value, self.canonical) or read_resource(value)
         if said is None:
             self.wrong("need", f"'{value[:40]}' is no GPU model or instance type that is known here")
         else:

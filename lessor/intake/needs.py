@@ -1,4 +1,4 @@
-"""GPUs as people ask for them: `2 x a100 80gb`, `a100 x2`, `4 gpus with 80 gb`, `g5.xlarge`."""
+"""GPUs as people ask for them: `2 x a100 80gb`, `a100 x2`, `4 gpus with 80 gb`, `g5.xlarge`, `2 x nvidia.com/gpu`."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ GPUS = re.compile(
     rf"(?:(\d{{1,9}})(?:{TIMES}|\s))?(?:gpus?|cards?)(?:\s(?:with|of|at\sleast))*(?:\s*(\d{{1,4}})\s?(?:gb|gib|g))?(?:\seach)?"
 )
 MEMORY = re.compile(rf"(?:(\d{{1,9}}){TIMES})?(\d{{1,4}})\s?(?:gb|gib)(?:\s(?:gpus?|cards?|each))*")
+RESOURCE = re.compile(rf"(?:(\d{{1,9}}){TIMES})?([a-z0-9][a-z0-9.-]{{0,252}}/[a-z0-9][a-z0-9._-]{{0,62}})")
+"""A resource of a cluster. In a text it needs its count: without one it could be any address in a purpose."""
 UNKNOWN = re.compile(rf"(\d{{1,9}}){TIMES}([a-z0-9]\S*)")
 
 
@@ -58,7 +60,8 @@ class Said:
     @property
     def need(self) -> Need | None:
         if self.instance_type:
-            return Need(instance_type=self.instance_type)
+            counted = "/" in self.instance_type and self.count is not None
+            return Need(count=(self.count or 0) if counted else 1, instance_type=self.instance_type)
         if not self.model and self.count is None and not self.memory_gib:
             return None
         return Need(model=self.model, count=1 if self.count is None else self.count, memory_gib=self.memory_gib)
@@ -75,6 +78,9 @@ def read_need(text: str, canonical: Canonical) -> Said | None:
     exact = TYPE.fullmatch(word)
     if exact:
         return _exact(exact, text)
+    resource = RESOURCE.fullmatch(word)
+    if resource and resource[1]:
+        return Said(instance_type=resource[2], count=int(resource[1]))
     for form in (GPUS, MEMORY):
         match = form.fullmatch(word)
         if match:
@@ -84,6 +90,12 @@ def read_need(text: str, canonical: Canonical) -> Said | None:
     if match and model:
         return Said(model=model, count=_number(match[1] or match[3]))
     return None
+
+
+def read_resource(text: str) -> Said | None:
+    """A resource of a cluster by its name alone, where nothing else can be meant."""
+    match = RESOURCE.fullmatch(text.casefold())
+    return Said(instance_type=match[2], count=_number(match[1])) if match else None
 
 
 def read_unknown(text: str) -> Said | None:

@@ -11,6 +11,7 @@ from lessor.catalog import load_catalogue
 from lessor.intake.caps import take_cap
 from lessor.intake.draft import Draft, Offered
 from lessor.intake.gathering import Gathering, find_place
+from lessor.intake.kinds import take_kind
 from lessor.intake.needs import LONGEST, NAMES_GPUS, Canonical, Said, read_need, read_unknown
 from lessor.intake.wording import (
     CLOCKED,
@@ -79,6 +80,7 @@ class _Reader:
         return (
             lambda at: take_cap(self.words, at, self.found.offered.limits.currency, self.found.cap),
             self._take_option,
+            lambda at: take_kind(self.words, at, self.found.offered.places, self.found.kind, prose=self._free_text),
             self._take_start,
             self._take_need,
             self._take_end,
@@ -93,8 +95,7 @@ class _Reader:
             self.quoted += 1
             return 1
         for take in self._takes:
-            taken = take(position)
-            if taken:
+            if taken := take(position):
                 return taken
         self.found.words.append(f'{token.key}:"{token.text}"' if token.key else token.text)
         return 1
@@ -175,8 +176,7 @@ class _Reader:
             return 0
         for count in (3, 2, 1):
             text = self._plain(position, count)
-            said = read_unknown(text) if text else None
-            if said:
+            if said := read_unknown(text) if text else None:
                 self.found.need(said, text)
                 return count
         return 0

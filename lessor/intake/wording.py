@@ -57,6 +57,7 @@ OPTIONS = {
     "sensitivity": "data",
     "checkpoints": "checkpoints",
     "checkpointing": "checkpoints",
+    "kind": "kind",
 }
 OPTION = re.compile(r"(?:[-–—]{1,2})?([a-z][\w-]*)[:=](.*)", re.IGNORECASE | re.DOTALL)
 FLAG = re.compile(r"(?:--|—|–)([a-z][\w-]*)", re.IGNORECASE)

@@ -23,10 +23,12 @@ from lessor.contracts import Act, Answer, PeopleReport, SweepOutcome
 from lessor.directory import ConfigDirectory
 from lessor.domain.absence import Absence
 from lessor.domain.errors import Refused
+from lessor.domain.fleet import Fleet, narrowed
 from lessor.domain.lease import Event, Lease
 from lessor.domain.people import Person
 from lessor.domain.quote import Quote
 from lessor.domain.request import Market, Need, Place, Request
+from lessor.domain.vacancy import Vacancy
 from lessor.gateway import Choices, PlaceChoice, Submitted
 from lessor.gauging import Gauging
 from lessor.ledger import open_ledger
@@ -36,6 +38,22 @@ from tests.config.sample import VALID
 from tests.fakes import FakeAbsences
 
 NOW = datetime.fromisoformat("2026-06-03T13:11:00+00:00")
+
+
+@dataclass
+class FakeFleet:
+    """What places have, as a test puts it in; what it does not say is made on demand."""
+
+    fleet: Fleet = field(default_factory=lambda: Fleet(NOW, ()))
+    vacancies: dict[str, Vacancy] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    async def view(self, wanted: str = "") -> Fleet:
+        self.asked.append(wanted)
+        return narrowed(self.fleet, wanted)
+
+    async def vacancy(self, place: Place, model: str) -> Vacancy:
+        return self.vacancies.get(place.name, Vacancy(place, model, on_demand=True))
 
 
 @dataclass
@@ -56,6 +74,7 @@ class FakeGateway:
     places: SweepOutcome = field(default_factory=SweepOutcome)
     usages: dict[str, Usage] = field(default_factory=dict)
     meter: Gauging | None = None
+    fleet: FakeFleet = field(default_factory=FakeFleet)
 
     async def person(self, any_id: str) -> Person | None:
         self._fail()
@@ -64,7 +83,9 @@ class FakeGateway:
     async def choices(self, person_id: str) -> Choices:
         person = await self.person(person_id)
         assert person is not None
-        places = tuple(PlaceChoice(p.name, p.name, p.provider, p.regions, p.zones) for p in self.config.places)
+        places = tuple(
+            PlaceChoice(p.name, p.name, p.provider, p.regions, p.zones, kinds=p.kinds) for p in self.config.places
+        )
         teams = tuple(self.config.team(key) for key in person.teams)
         return Choices(person, teams, places, (), self.config.limits(person))
 

@@ -1,0 +1,58 @@
+"""The numbers of the fleet in words, the same on every surface: what is unknown is never shown as 0, nor left empty."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from lessor.domain.fleet import Line
+from lessor.domain.vacancy import Vacancy
+
+ON_DEMAND = "on demand"
+UNSOUGHT = "not looked for"
+
+
+def figures(line: Line) -> dict[str, str]:
+    """Each number of a line: a cloud's total is `on demand`, and nobody looks there for what is without a lease."""
+    demand = ON_DEMAND if line.on_demand else ""
+    return {
+        "total": demand or number(line.total),
+        "leased": number(line.leased),
+        "ownerless": UNSOUGHT if line.on_demand and line.ownerless is None else number(line.ownerless),
+        "free": demand or number(line.free),
+        "unhealthy": demand or number(line.unhealthy),
+        "unknown": number(line.unknown),
+        "largest": "" if line.on_demand or line.largest is None else number(line.largest),
+        "reserved": number(line.reserved) if line.reserved else "",
+        "queued": number(line.queued) if line.queued else "",
+    }
+
+
+def number(amount: int | None) -> str:
+    return "unknown" if amount is None else f"{amount:,}"
+
+
+def vacancy_words(found: Vacancy, count: int) -> str:
+    """What is free of a model for somebody who wants `count`, in one sentence without its beginning."""
+    if found.on_demand:
+        return "on demand: whether there are machines is known when it is tried"
+    if found.free is None:
+        return f"unknown: {found.problem}" if found.problem else "unknown"
+    of = f" of {found.total:,}" if found.total is not None else ""
+    counted = f" {unit(found)}" if unit(found) else ""
+    said = [f"{found.free:,}{of}{counted} free now"]
+    if found.largest is not None and found.free:
+        said.append(f"at most {found.largest:,} on one node")
+    if found.queued:
+        said.append(f"{found.queued:,} wait in the queue")
+    if found.fits(count) is False:
+        said.append("fewer than are asked for, so it would wait")
+    elif found.together(count) is False:
+        said.append("not all on one node")
+    return ", ".join(said)
+
+
+def unit(one: Line | Vacancy) -> str:
+    """What a line counts in, where that is not whole GPUs: `slices of 1/7 GPU`."""
+    if one.unit == "GPU" and one.share == 1:
+        return ""
+    return f"{one.unit}s" if one.share in (0, Fraction(1)) else f"{one.unit}s of {one.share} GPU"

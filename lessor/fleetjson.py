@@ -1,0 +1,84 @@
+"""The stable JSON form of the fleet, the same on the command line and by HTTP: `null` is unknown, instants in UTC."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from lessor.domain.fleet import Fleet, Line, PlaceFleet, Tenant
+from lessor.domain.pools import Holder
+
+
+def fleet_facts(fleet: Fleet) -> dict[str, Any]:
+    """Every place with its GPUs by model, its leases, and what runs there without one."""
+    return {"at": fleet.at.isoformat(), "places": [_place(one) for one in fleet.places]}
+
+
+def _place(one: PlaceFleet) -> dict[str, Any]:
+    return {
+        "place": one.place.name,
+        "provider": one.place.provider,
+        "read_at": one.at.isoformat(),
+        "problem": one.problem or None,
+        "notes": list(one.notes),
+        "on_demand": one.on_demand,
+        "gpus": [_line(line) for line in one.lines],
+        "leases": [_tenant(tenant) for tenant in one.tenants],
+        "ownerless": [_holder(holder) for holder in one.ownerless],
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    """Numbers in units of `share` of a GPU each."""
+    return {
+        "model": line.model,
+        "unit": line.unit,
+        "share": str(line.share),
+        "total": line.total,
+        "leased": line.leased,
+        "ownerless": line.ownerless,
+        "free": line.free,
+        "unhealthy": line.unhealthy,
+        "unknown": line.unknown,
+        "reserved": line.reserved,
+        "largest": line.largest,
+        "queued": line.queued,
+    }
+
+
+def _tenant(tenant: Tenant) -> dict[str, Any]:
+    lease, cost = tenant.lease, tenant.cost
+    ends = lease.ends_at or lease.request.until
+    return {
+        "id": lease.id,
+        "state": lease.state.value,
+        "kind": lease.request.kind.value if lease.request.kind else None,
+        "owner": lease.owner,
+        "team": lease.request.team,
+        "purpose": lease.request.purpose,
+        "model": lease.model or None,
+        "gpus": lease.gpus,
+        "held": tenant.held,
+        "ends_at": _iso(ends),
+        "verdict": tenant.doing,
+        "since": _iso(tenant.since),
+        "cost": str(cost.amount) if cost else None,
+        "currency": cost.currency if cost else None,
+        "flags": list(tenant.flags),
+    }
+
+
+def _holder(holder: Holder) -> dict[str, Any]:
+    return {
+        "ref": holder.ref,
+        "model": holder.model,
+        "units": holder.units,
+        "share": str(holder.share),
+        "who": holder.who or None,
+        "since": _iso(holder.since),
+        "flag": holder.flag or None,
+    }
+
+
+def _iso(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None
