@@ -66,14 +66,14 @@ def test_no_cluster_is_no_place() -> None:
 
 def test_owner_and_lead_get_in_by_their_addresses_and_nobody_twice() -> None:
     who = subjects(LiveConfig(loads(VALID)))
-    assert who("U0REQUESTER", "research") == ("requester@example.com", "manager@example.com")
+    assert who("U0REQUESTER", "research") == ("Requester@Example.com", "manager@example.com")
     assert who("manager@example.com", "research") == ("manager@example.com",)
     assert who("U0STRANGER", "nobody") == ()
 
 
 def test_a_whole_team_gets_in_where_a_lease_is_shared_with_it() -> None:
     who = subjects(LiveConfig(loads(VALID)))
-    assert who("team:research", "") == ("manager@example.com", "requester@example.com")
+    assert who("team:research", "") == ("manager@example.com", "Requester@Example.com")
 
 
 def test_who_left_does_not_get_in() -> None:
