@@ -165,15 +165,19 @@ def _settle(site: Site, space: Obj, heartbeat: Heartbeat, *, bare: bool) -> list
     """
     refused: dict[str, str] = {}
 
-    def left() -> list[Obj]:
+    def halted() -> Tree:
         tree = owners.read(site, _name(space))
         for top in tree.tops:
             if top.uid not in refused and (why := _halt(site, top, heartbeat, bare=bare)):
                 refused[top.uid] = why
-        return [pod for top in tree.tops if top.uid not in refused for pod in _awaited_of(top, bare)] + [
-            pod for pod in tree.leaving if not owners.finished(pod)
-        ]
+        return tree
 
+    def left() -> list[Obj]:
+        tree = halted()
+        stopping = (pod for top in tree.tops if top.uid not in refused for pod in _awaited_of(top, bare))
+        return [*stopping, *(pod for pod in tree.leaving if not owners.finished(pod))]
+
+    halted()
     there = awaited(site, heartbeat, "pods to end", left)
     if there:
         raise RetryableError(

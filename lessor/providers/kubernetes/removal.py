@@ -142,8 +142,8 @@ class _Step:
         return True
 
     def _released(self) -> list[Obj]:
-        """Volumes of the lease whose claim is gone or going: those of claims that are kept are no left-overs yet."""
-        claims = {one["metadata"]["uid"] for one in self._site.api.list(CLAIM, self._lease_id) if not ending(one)}
+        """Volumes of the lease whose claim is gone: while it is there, its volume is in use or held by it."""
+        claims = {one["metadata"]["uid"] for one in self._site.api.list(CLAIM, self._lease_id)}
         bound = [one for one in self._site.api.list(VOLUME) if volumes.bound_in(one, self._lease_id)]
         return [one for one in bound if one["spec"]["claimRef"].get("uid") not in claims]
 

@@ -56,9 +56,9 @@ def cost(site: Site, obj: Mapping[str, Any], at: datetime) -> str:
 def told(site: Site, obj: Mapping[str, Any], at: datetime) -> str:
     """`claim gpu-7k3qxa2m/data, 100 GiB of class fast-ssd, 12.50 USD a month`."""
     what = "claim" if obj.get("kind") == CLAIM.kind else "volume"
-    gib, of_class = size(obj), obj.get("spec", {}).get("storageClassName") or "no class"
+    gib, of_class = size(obj), obj.get("spec", {}).get("storageClassName")
     how_large = "of unknown size" if gib is None else f"{float(gib):g} GiB"
-    return f"{what} {path(obj)}, {how_large} of class {of_class}, {cost(site, obj, at)}"
+    return f"{what} {path(obj)}, {how_large}{f' of class {of_class}' if of_class else ''}, {cost(site, obj, at)}"
 
 
 def mounting(claim: Mapping[str, Any], pods: Iterable[Obj]) -> list[str]:
