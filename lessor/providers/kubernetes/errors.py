@@ -22,6 +22,9 @@ _NEVER = {
 }
 """The codes of answers that stay what they are however often we ask, with words."""
 
+NOT_COUNTED = "not-counted"
+"""The code while a quota that was just made lets nothing in yet, because its use is still to be counted."""
+
 NEXT = "`lessor places check` says what is wrong with this cluster"
 LONGEST = 400
 
@@ -97,6 +100,8 @@ def _forbidden(answer: Answer, where: str, doing: str) -> ProviderError:
     """What rights forbid, apart from what a namespace forbids everybody: a quota that is used up, or its own end."""
     if any(cause.get("reason") == "NamespaceTerminating" for cause in answer.causes):
         return PermanentError(f"{where} is deleting the namespace when {doing}; nothing was made", "terminating")
+    if "status unknown for quota" in answer.message:
+        return RetryableError(f"{where} has not counted a quota yet that is new when {doing}", NOT_COUNTED)
     if "exceeded quota" in answer.message:
         return PermanentError(f"{where} has a quota against {doing}: {answer.message}; nothing was made", "quota")
     return PermanentError(
