@@ -42,7 +42,8 @@ class Booking:
 
     `since` is when it came into its phase; `granted_at` when its people were first let in. `token` is that of the
     launch that took it. `address` is the machine's, so that people can be locked out of what is in no inventory any
-    more. `fresh_at` is when it was taken.
+    more. `fresh_at` is when it was taken. `open_until` is the end that its people are let in until, which is not that of
+    the booking while people decide on a later one.
     """
 
     lease_id: str
@@ -60,6 +61,7 @@ class Booking:
     cost_center: str = ""
     fresh_at: datetime | None = None
     granted_at: datetime | None = None
+    open_until: datetime | None = None
 
     @property
     def until(self) -> datetime:

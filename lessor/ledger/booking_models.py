@@ -35,6 +35,7 @@ class BookingRow(Base):
     cost_center: Mapped[str]
     fresh_at: Mapped[datetime | None]
     granted_at: Mapped[datetime | None]
+    open_until: Mapped[datetime | None]
 
 
 class HealthRow(Base):

@@ -25,8 +25,7 @@ def upgrade() -> None:
         sa.Column("phase", sa.Text(), nullable=False),
         sa.Column("since", Instant(), nullable=True),
         *(sa.Column(name, sa.Text(), nullable=False) for name in ("token", "address", "owner", "team", "cost_center")),
-        sa.Column("fresh_at", Instant(), nullable=True),
-        sa.Column("granted_at", Instant(), nullable=True),
+        *(sa.Column(name, Instant(), nullable=True) for name in ("fresh_at", "granted_at", "open_until")),
         sa.PrimaryKeyConstraint(*KEY, name="pk_bookings"),
     )
     op.create_index("ix_bookings_lease_id", "bookings", ["lease_id"])

@@ -1,0 +1,95 @@
+"""Letting people in and locking them out, each proven by asking afterwards who can get in (law 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from lessor.domain.bookings import Booking
+from lessor.domain.machines import Machine
+from lessor.ports import Heartbeat, RetryableError
+from lessor.providers.machines.hooks import Access, Hooks, Who
+from lessor.providers.machines.pool import Pool
+
+People = Callable[[str, str], Sequence[Who]]
+"""Who is let in for a lease and its owner: the owner, and those who share the lease."""
+
+
+class Letting:
+    """The hooks of pools with the people of leases. Where there are no hooks, nothing is done and nothing is known."""
+
+    def __init__(self, hooks: Hooks, people: People) -> None:
+        self._hooks, self._people = hooks, people
+
+    def names(self, booking: Booking) -> frozenset[str]:
+        """Who should be able to get in for a booking."""
+        return frozenset(one.name for one in self._people(booking.lease_id, booking.owner))
+
+    def let_in(self, pool: Pool, booking: Booking, heartbeat: Heartbeat) -> None:
+        """Let its people in, and nobody else for this lease. Raises `ProviderError` unless that is seen to hold."""
+        if not pool.commands.let_in:
+            return
+        people = self._people(booking.lease_id, booking.owner)
+        self._hooks.grant(pool, machine_of(pool, booking), booking, people, heartbeat)
+        found = self.who(pool, booking, heartbeat)
+        wanted = {one.name for one in people}
+        if found is None or set(found) != wanted:
+            can = "is not known" if found is None else f"are {', '.join(found) or 'nobody'}"
+            raise RetryableError(
+                f"{', '.join(sorted(wanted))} should get into {booking.machine} for {booking.lease_id}; "
+                f"who can get in {can}",
+                "not-let-in",
+            )
+
+    def lock_out(self, pool: Pool, booking: Booking, heartbeat: Heartbeat) -> None:
+        """Lock everybody out. Raises `ProviderError` unless it is seen that nobody gets in for the lease any more."""
+        if not pool.commands.let_in:
+            return
+        self._hooks.revoke(pool, machine_of(pool, booking), booking, heartbeat)
+        found = self.who(pool, booking, heartbeat)
+        if found is None:
+            raise RetryableError(
+                f"nobody should get into {booking.machine} for {booking.lease_id} any more, but who can is not known; "
+                "it is looked at again",
+                "not-known-closed",
+            )
+        if found:
+            raise RetryableError(
+                f"{', '.join(found)} can still get into {booking.machine} for {booking.lease_id}; it is tried again",
+                "still-open",
+            )
+
+    def who(self, pool: Pool, booking: Booking, heartbeat: Heartbeat) -> tuple[str, ...] | None:
+        """Who gets in for a booking now; `None` is unknown."""
+        machine = machine_of(pool, booking)
+        access = self._hooks.verify(pool, [machine], {machine.name: [booking.lease_id]}, heartbeat)
+        return access.people(machine.name, booking.lease_id)
+
+    def everywhere(self, pool: Pool, bookings: Sequence[Booking], heartbeat: Heartbeat) -> Access:
+        """Who gets in anywhere in the pool, of these bookings and otherwise; without its inventory, of these only."""
+        if not pool.commands.let_in:
+            return Access()
+        machines, problem = _inventory(pool)
+        machines |= {one.machine: _gone(one) for one in bookings if one.machine not in machines}
+        leases: dict[str, list[str]] = {}
+        for one in bookings:
+            leases.setdefault(one.machine, []).append(one.lease_id)
+        found = self._hooks.verify(pool, machines.values(), leases, heartbeat)
+        return replace(found, problem="; ".join(one for one in (found.problem, problem) if one))
+
+
+def machine_of(pool: Pool, booking: Booking) -> Machine:
+    """The machine of a booking; as it was when it was booked, if no inventory shows it any more."""
+    return _inventory(pool)[0].get(booking.machine) or _gone(booking)
+
+
+def _inventory(pool: Pool) -> tuple[dict[str, Machine], str]:
+    """Machines by name, or none and why they cannot be read."""
+    try:
+        return {one.name: one for one in pool.inventory()}, ""
+    except RetryableError as error:
+        return {}, str(error)
+
+
+def _gone(booking: Booking) -> Machine:
+    return replace(Machine(booking.machine, "", len(booking.gpus)), address=booking.address)

@@ -1,0 +1,191 @@
+"""The provider for pools of the organisation's own machines: the ports' methods, each handed to who knows how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from lessor.books import BookingBook
+from lessor.catalog import Catalogue
+from lessor.domain.bookings import TAKEN, Booking
+from lessor.domain.machines import Fitness, Health
+from lessor.domain.pools import Census
+from lessor.domain.provisioning import Candidate, Order, Provisioned
+from lessor.domain.quote import Offer, Quote
+from lessor.domain.request import Market, Need, Place
+from lessor.domain.resource import Condition, Kind, Resource, Sighting, Tagged
+from lessor.ports import Heartbeat, PermanentError, ProviderError, RetryableError
+from lessor.providers.machines import census, seen
+from lessor.providers.machines.diary import Diary
+from lessor.providers.machines.health import HealthLooks
+from lessor.providers.machines.hooks import Access, Hooks, Runner
+from lessor.providers.machines.launching import Launcher
+from lessor.providers.machines.letting import Letting, People
+from lessor.providers.machines.lifecycle import Lifecycle
+from lessor.providers.machines.offers import Offers
+from lessor.providers.machines.pool import Pool
+from lessor.providers.machines.removal import Removal
+from lessor.providers.machines.running import run
+from lessor.providers.machines.usable import Usable
+
+
+class MachinesProvider:
+    """Implements `Provider`, `Watch` and `Capacity`. Calls block; it may be shared between threads.
+
+    `pools` is by the name in `lessor.yaml`. Whose a machine is stands in `book`; `people` says who is let in for a
+    lease and its owner.
+    """
+
+    name = "machines"
+
+    def __init__(
+        self,
+        pools: Mapping[str, Pool],
+        book: BookingBook,
+        catalogue: Catalogue,
+        people: People,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        runner: Runner = run,
+    ) -> None:
+        self._pools, self._clock = pools, clock
+        hooks = Hooks(runner)
+        self._diary = Diary(book, clock)
+        self._offers = Offers(catalogue)
+        self._letting = Letting(hooks, people)
+        self._health = HealthLooks(self._diary, hooks, clock)
+        self._launcher = Launcher(self._diary, self._offers, self._health, clock)
+        self._removal = Removal(self._diary, self._letting, clock)
+        self._usable = Usable(self._diary, self._letting, self._removal, clock)
+        self._lifecycle = Lifecycle(self._diary, self._letting)
+
+    def offers(self, need: Need, place: Place, market: Market) -> tuple[Offer, ...]:
+        """Everything that fills `need`, cheapest first, unknown prices last, whether or not it is free now."""
+        return self._offers.offers(self._pool(place), need, market, self._clock())
+
+    def quote(self, need: Need, place: Place, market: Market, now: datetime) -> Quote:
+        """The cheapest offer, with others. Raises `PermanentError` if none fits."""
+        return self._offers.quote(self._pool(place), need, market, now)
+
+    def candidates(self, order: Order) -> Sequence[Candidate]:
+        """One for each form of machine that the approved quote allows."""
+        return self._launcher.candidates(self._pool(order.request.place), order)
+
+    def launch(self, order: Order, candidate: Candidate, heartbeat: Heartbeat) -> tuple[Resource, ...]:
+        """Take what is booked, or else free: once, whatever is retried. Nobody is let in yet."""
+        return self._launcher.launch(self._pool(order.request.place), order, candidate, heartbeat)
+
+    def await_usable(self, order: Order, resources: Sequence[Resource], heartbeat: Heartbeat) -> Provisioned:
+        """Let the lease's people in, and see that they can get in."""
+        return self._usable.await_usable(self._pool(order.request.place), order, resources, heartbeat)
+
+    def look(self, lease_id: str, place: Place, known: Sequence[Resource] = ()) -> Sighting:
+        """What the lease has and had, with who gets in; `complete` is false if that could not be seen."""
+        pool = self._pool(place)
+        try:
+            bookings = [one for one in self._diary.of(pool, lease_id) if one.phase in TAKEN or one.fresh_at]
+            health = self._diary.health(pool)
+        except ProviderError as error:
+            return Sighting((), self._clock(), False, str(error))
+        access = self._letting.everywhere(pool, bookings, _silent)
+        silent = seen.unread(pool, bookings, access)
+        problems = [access.problem, f"who gets into {', '.join(silent)} could not be seen" if silent else ""]
+        strangers = seen.foreign(access, bookings, lease_id)
+        late = seen.not_shown_yet(known, bookings, self._clock())
+        found = (
+            *(seen.resource(pool, one, access, health) for one in bookings),
+            *strangers,
+            *(replace(one, condition=Condition.UNKNOWN, reason="not on record as taken yet") for one in late),
+        )
+        problem = "; ".join(one for one in problems if one)
+        return Sighting(found, self._clock(), not problem, problem, tuple(one.ref for one in strangers))
+
+    def stop(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
+        """Lock its people out and see that; the machine stays the lease's. Stopping what is stopped succeeds."""
+        return self._lifecycle.stop(self._pool(place), lease_id, heartbeat)
+
+    def start(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
+        """Let its people in again and see that; since when it is so."""
+        return self._lifecycle.start(self._pool(place), lease_id, heartbeat)
+
+    def snapshot(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
+        """Nothing: disks of the organisation's own machines are not touched, so that nothing is lost with a lease."""
+        self._pool(place)
+        return ()
+
+    def delete(self, lease_id: str, place: Place, known: Sequence[Resource], heartbeat: Heartbeat) -> None:
+        """Lock people out of all that the lease has, see that, and give it back."""
+        self._removal.delete(self._pool(place), lease_id, known, heartbeat)
+
+    def set_end(self, lease_id: str, place: Place, ends: datetime) -> None:
+        """Let people in until then, so that the machine itself knows the end (law 10)."""
+        self._lifecycle.set_end(self._pool(place), lease_id, ends)
+
+    def set_owner(self, lease_id: str, place: Place, owner: str, team: str, cost_center: str) -> None:
+        """Let in those whose it is now; a second time changes nothing."""
+        self._lifecycle.set_owner(self._pool(place), lease_id, owner, team, cost_center)
+
+    def conditions(self, place: Place) -> tuple[Tagged, ...]:
+        """All machines that are somebody's or unfit, and who gets in besides. Checks those whose turn it is.
+
+        Raises `ProviderError` when the record or the executable that sees who gets in gives no answer; a machine that
+        gives none alone is unknown.
+        """
+        pool = self._pool(place)
+        health = self._health.round(pool, pool.inventory(), _silent)
+        bookings = [one for one in self._diary.calendar(pool).bookings if one.phase in TAKEN]
+        access = self._letting.everywhere(pool, bookings, _silent)
+        if access.problem:
+            raise RetryableError(access.problem, "unread")
+        mine = (self._tagged(pool, one, access, health) for one in bookings)
+        taken = {one.machine for one in bookings}
+        ill = (_unfit(one) for one in health.values() if one.fitness is Fitness.UNFIT and one.machine not in taken)
+        return (*mine, *self._strangers(pool, bookings, access), *ill)
+
+    def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
+        """Let in those who share a lease by now, and nobody who does not any more; where that was amiss."""
+        return self._lifecycle.attribute(self._pool(place), heartbeat)
+
+    def census(self, place: Place) -> Census:
+        """What the pool has and who holds it, by the record."""
+        return census.census(self._pool(place), place, self._diary, self._clock)
+
+    def _tagged(self, pool: Pool, booking: Booking, access: Access, health: Mapping[str, Health]) -> Tagged:
+        found = seen.resource(pool, booking, access, health)
+        return Tagged(**vars(found), lease=booking.lease_id, changed_at=booking.since)
+
+    def _strangers(self, pool: Pool, bookings: Sequence[Booking], access: Access) -> tuple[Tagged, ...]:
+        """Who gets in for leases that have a machine no more, which are ours to end, or never had it, which are not."""
+        open_ones = {(one.machine, one.lease_id) for one in bookings}
+        found = [
+            (name, lease)
+            for name in sorted(access.machines)
+            for lease in sorted(access.leases(name))
+            if (name, lease) not in open_ones
+        ]
+        return tuple(self._stranger(pool, name, lease) for name, lease in found)
+
+    def _stranger(self, pool: Pool, name: str, lease: str) -> Tagged:
+        before = next((one for one in self._diary.of(pool, lease) if one.machine == name and one.fresh_at), None)
+        token, why = (before.token, "somebody was let in again") if before else ("", seen.NOT_OURS)
+        return Tagged(Kind.MACHINE, name, Condition.RUNNING, reason=why, token=token, lease=lease)
+
+    def _pool(self, place: Place) -> Pool:
+        pool = self._pools.get(place.name)
+        if pool is None:
+            raise PermanentError(
+                f"'{place.name[:40]}' is no pool of machines; nothing was changed, known: {', '.join(self._pools)}",
+                "unknown-place",
+            )
+        return pool
+
+
+def _unfit(health: Health) -> Tagged:
+    """A machine that is nobody's now and that nobody gets."""
+    words = health.words or "it did not pass its health check"
+    return Tagged(Kind.MACHINE, health.machine, Condition.STOPPED, fault=words, changed_at=health.since)
+
+
+def _silent(_: str) -> None:
+    """For looks, which change nothing and may end at any time."""
