@@ -69,7 +69,7 @@ ALWAYS = (
     Right(POD, (*READ, "delete"), "to see who holds GPUs"),
     Right(RESOURCE_QUOTA, FURNISH, "leases are limited by quotas"),
     Right(LIMIT_RANGE, FURNISH, "leases have limits"),
-    Right(SERVICE_ACCOUNT, FURNISH, "access is given through an account"),
+    Right(SERVICE_ACCOUNT, OWN, "access is given through an account"),
     Right(SERVICE_ACCOUNT, ("create",), "access ends by itself", sub="token"),
     Right(NETWORK_POLICY, FURNISH, "leases are walled off"),
     Right(ROLE_BINDING, OWN, "owners get a role in their namespace"),
