@@ -1,0 +1,88 @@
+"""How far a workspace has come on its way to running, and when it is told that it will not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from lessor.ports import NoCapacityError, PermanentError, ProviderError
+from lessor.providers.kubernetes import pods, workspace
+from lessor.providers.kubernetes.api import EVENT, POD, STATEFUL_SET, Obj
+from lessor.providers.kubernetes.ours import created_at, ending
+from lessor.providers.kubernetes.site import Site
+from lessor.providers.kubernetes.tenancy import Tenancy
+
+LONGEST_WORDS = 500
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`missing` is what it waits for, empty once it is usable; `failed` what to give up with. `since` is when it began
+    to hold GPUs, as far as the cluster says.
+    """
+
+    missing: str = ""
+    failed: ProviderError | None = None
+    since: datetime | None = None
+
+
+def of_workspace(site: Site, there: Tenancy) -> Progress:
+    """Whether the pod runs and is ready. Each thing that it waits for has the place's time to come about (case D05)."""
+    pod = site.api.get(POD, workspace.POD, there.lease_id)
+    if pod is None or ending(pod):
+        return _without_pod(site, there)
+    use = pods.pod_use(site, pod)
+    if not use.node:
+        why = use.unscheduled or "the scheduler has not looked at it yet"
+        return _waiting(site, use.created_at, f"no node for its pod: {why}", _no_room(site, there, why))
+    if use.waiting:
+        why = f"{use.waiting}: {_message(pod, use.waiting)}".strip(": ")
+        return _waiting(site, use.since, f"its pod does not start ({why})", _broken(site, there, why))
+    if not _ready(pod):
+        return Progress("its pod is starting")
+    return Progress(since=use.since)
+
+
+def _without_pod(site: Site, there: Tenancy) -> Progress:
+    """Nobody has made the pod: admission refuses it, or its controller is away."""
+    owner = site.api.get(STATEFUL_SET, workspace.NAME, there.lease_id)
+    events = site.api.list(EVENT, there.lease_id, fields=f"involvedObject.name={workspace.NAME}")
+    refused = [str(one.get("message", "")) for one in events if one.get("type") == "Warning"]
+    why = refused[-1][:LONGEST_WORDS] if refused else "nobody has made its pod yet"
+    return _waiting(site, created_at(owner) if owner else None, why, _broken(site, there, why))
+
+
+def _waiting(site: Site, since: datetime | None, missing: str, failed: ProviderError) -> Progress:
+    waited = site.clock() - since if since is not None else timedelta()
+    return Progress(missing, failed if waited >= site.config.pending_after else None)
+
+
+def _no_room(site: Site, there: Tenancy, why: str) -> NoCapacityError:
+    """The scheduler's own words: they say whether GPUs, memory or a taint are the matter."""
+    return NoCapacityError(
+        f"{there.lease_id} found no node in {site} within {site.config.pending_after}: {why[:LONGEST_WORDS]}. It cost "
+        "nothing, and what was made of it was deleted again",
+        (f"{there} in {site.config.name}",),
+        "unschedulable",
+    )
+
+
+def _broken(site: Site, there: Tenancy, why: str) -> PermanentError:
+    return PermanentError(
+        f"{there.lease_id} did not start in {site} within {site.config.pending_after}: {why[:LONGEST_WORDS]}. What was "
+        "made of it was deleted again; correct the cause and ask again",
+        "not-started",
+    )
+
+
+def _message(pod: Obj, reason: str) -> str:
+    status = pod.get("status") or {}
+    states = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
+    found: list[dict[str, Any]] = [(one.get("state") or {}).get("waiting") or {} for one in states]
+    return next((str(one.get("message", "")) for one in found if one.get("reason") == reason), "")
+
+
+def _ready(pod: Obj) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)

@@ -1,0 +1,27 @@
+"""Kueue: a lease's namespace has a queue of its own that leads to the cluster's, where the place names one.
+
+The queue is called `default`, so that what people run in the namespace waits in it without being told to.
+"""
+
+from __future__ import annotations
+
+from lessor.providers.kubernetes.api import LOCAL_QUEUE, Obj
+from lessor.providers.kubernetes.site import Site
+from lessor.providers.kubernetes.tenancy import Tenancy
+
+NAME = "default"
+
+
+def queued(site: Site) -> bool:
+    """Whether a queue decides when a lease gets its GPUs. Raises `ProviderError` when that cannot be known."""
+    return bool(site.config.cluster_queue) and site.api.served(LOCAL_QUEUE)
+
+
+def local_queue(site: Site, there: Tenancy) -> Obj:
+    """The way from a namespace to the place's ClusterQueue."""
+    return {
+        "apiVersion": LOCAL_QUEUE.api_version,
+        "kind": LOCAL_QUEUE.kind,
+        "metadata": there.metadata(NAME),
+        "spec": {"clusterQueue": site.config.cluster_queue},
+    }
