@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 
+from lessor.domain.money import Money
 from lessor.domain.request import Place
 
 
@@ -42,7 +43,8 @@ class Holder:
     """Something that holds GPUs in a place, with or without a lease: a pod, a device claim, a machine.
 
     `who` names its owner where the place says so. `since` is when it began to hold them. `flag` says in words what is
-    wrong with it, such as `held, never ran` or `claim without a consumer`; empty when nothing is.
+    wrong with it, such as `held, never ran` or `claim without a consumer`; empty when nothing is. `cost` is what that
+    came to so far at the place's rate; `None` where rate or time are unknown, or nothing is charged for it.
     """
 
     place: Place
@@ -54,6 +56,7 @@ class Holder:
     who: str = ""
     since: datetime | None = None
     flag: str = ""
+    cost: Money | None = None
 
 
 @dataclass(frozen=True)

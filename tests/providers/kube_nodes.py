@@ -11,6 +11,7 @@ from typing import Any
 from lessor.catalog import load_catalogue
 from lessor.contracts import ANNOTATION_PREFIX, LABEL_LEASE, LABEL_MANAGED_BY, MANAGED_BY
 from lessor.domain.money import Money
+from lessor.domain.pools import Census, Holder, Pool
 from lessor.domain.request import Place
 from lessor.providers.kubernetes.api import FIELD_MANAGER, Obj
 from lessor.providers.kubernetes.place import KubernetesPlace, Rate
@@ -137,3 +138,13 @@ def quota(
     meta = {"name": "gpus", "namespace": namespace, "labels": dict(labels or {})}
     spec = {"hard": {key: str(count) for key, count in hard.items()}}
     api.add({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": spec}, manager)
+
+
+def the_pool(census: Census, model: str) -> Pool:
+    (found,) = [one for one in census.pools if one.model == model]
+    return found
+
+
+def the_holder(census: Census, ref: str) -> Holder:
+    (found,) = [one for one in census.holders if one.ref == ref]
+    return found

@@ -1,13 +1,20 @@
-"""Whether there is room in a cluster for what was ordered."""
+"""What a cluster has and who holds it, and whether there is room for what was ordered."""
 
 from __future__ import annotations
 
+from lessor.domain.pools import Census
 from lessor.domain.provisioning import Candidate
 from lessor.ports import NoCapacityError
 from lessor.providers.kubernetes import gpus, pods, promises
+from lessor.providers.kubernetes.census import take
 from lessor.providers.kubernetes.room import room
 from lessor.providers.kubernetes.shapes import GpuShape
 from lessor.providers.kubernetes.site import Site
+
+
+def census(site: Site) -> Census:
+    """All pools and holders as of now. What cannot be read is unknown and said, never raised as empty."""
+    return take(site)
 
 
 def require_room(
@@ -18,8 +25,7 @@ def require_room(
     Where the lease has its namespace already, its own promise and those that were made after it do not count. So a
     second look after the namespace was made lets exactly one of two launches through that both saw the same room.
     """
-    nodes, seen = gpus.read(site), pods.read(site)
-    others, _ = promises.read(site)
+    nodes, seen, others = gpus.read(site), pods.uses(site, pods.live(site)), promises.read(site)
     mine = next((one for one in others if one.lease == lease_id), None)
     before = [one for one in others if mine is None or one.age < mine.age]
     found = room(nodes, seen, before, shape, lease_id)

@@ -20,6 +20,9 @@ from lessor.providers.kubernetes.site import Site
 NO_MODEL = ""
 """The model of GPUs whose node does not say what they are: they are counted, and never handed out by name."""
 
+UNKNOWN = "unknown"
+"""How such a model is called where people read it."""
+
 
 @dataclass(frozen=True)
 class NodeGpus:
@@ -39,10 +42,14 @@ class NodeGpus:
 
 @dataclass(frozen=True)
 class Nodes:
-    """All GPUs of the place's nodes, node by node, and what an administrator should know of them."""
+    """All GPUs of the place's nodes, node by node, and what an administrator should know of them.
+
+    `names` are those of all its nodes, with GPUs or without.
+    """
 
     gpus: tuple[NodeGpus, ...]
     notes: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
 
     @property
     def shapes(self) -> tuple[GpuShape, ...]:
@@ -71,11 +78,12 @@ def read(site: Site) -> Nodes:
     selector = ",".join(f"{key}={value}" for key, value in sorted(site.config.node_selector.items()))
     gpus: list[NodeGpus] = []
     notes: list[str] = []
-    for node in site.api.list(NODE, labels=selector):
+    nodes = site.api.list(NODE, labels=selector)
+    for node in nodes:
         found, problems = _of_node(site, node)
         gpus += found
         notes += problems
-    return Nodes(tuple(gpus), tuple(sorted(set(notes))))
+    return Nodes(tuple(gpus), tuple(sorted(set(notes))), frozenset(node["metadata"]["name"] for node in nodes))
 
 
 def shapes(site: Site) -> tuple[GpuShape, ...]:

@@ -78,8 +78,7 @@ class _Reader:
 
     def told(self, resource: str) -> GpuShape:
         """A resource under a name of the organisation's own."""
-        turns = self._turns()
-        return GpuShape(self.told_model, resource, _memory(self.site, self.told_model), shared(Fraction(1), turns))
+        return self._shape(resource, self.told_model, _memory(self.site, self.told_model), Fraction(1), self._turns())
 
     def model(self) -> GpuModel:
         """The physical GPU's model; what the organisation has said where the node has no label. Without both empty."""

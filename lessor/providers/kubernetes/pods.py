@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,10 +16,23 @@ LIVE = "status.phase!=Succeeded,status.phase!=Failed"
 ENDED = ("Succeeded", "Failed")
 
 
-def read(site: Site, namespace: str = "") -> tuple[PodUse, ...]:
-    """All pods that have or want GPUs and have not ended. Raises `ProviderError` when they cannot all be read."""
-    found = (pod_use(site, pod) for pod in site.api.list(POD, namespace, fields=LIVE))
-    return tuple(one for one in found if one.units and not one.ended)
+def live(site: Site, namespace: str = "") -> tuple[Obj, ...]:
+    """All pods that have not ended, as they are. Raises `ProviderError` when they cannot all be read."""
+    found = site.api.list(POD, namespace, fields=LIVE)
+    return tuple(pod for pod in found if (pod.get("status") or {}).get("phase") not in ENDED)
+
+
+def uses(site: Site, found: Iterable[Obj]) -> tuple[PodUse, ...]:
+    """Those that have or want GPUs."""
+    return tuple(one for one in (pod_use(site, pod) for pod in found) if one.units)
+
+
+def asks(site: Site, spec: Mapping[str, Any]) -> dict[str, int]:
+    """By GPU resource what a pod with this specification asks for in all, none left that it asks nothing of."""
+    boxes = [_box(site, one) for one in spec.get("containers") or ()]
+    first = [_box(site, one) for one in spec.get("initContainers") or ()]
+    found = asked(boxes, first, _gpus(site, spec.get("overhead") or {}))
+    return {name: units for name, units in found.items() if units}
 
 
 def pod_use(site: Site, pod: Obj) -> PodUse:
@@ -32,7 +45,7 @@ def pod_use(site: Site, pod: Obj) -> PodUse:
         name=meta["name"],
         uid=meta.get("uid", ""),
         node=spec.get("nodeName") or "",
-        units=_units(site, spec),
+        units=asks(site, spec),
         created_at=moment(meta.get("creationTimestamp")),
         scheduled_at=_condition_time(status, "PodScheduled") or moment(status.get("startTime")),
         ended=ended,
@@ -44,13 +57,22 @@ def pod_use(site: Site, pod: Obj) -> PodUse:
     )
 
 
-def _units(site: Site, spec: Mapping[str, Any]) -> dict[str, int]:
-    """By GPU resource what the whole pod asks for, none left that it asks nothing of."""
-    boxes = [_box(site, one) for one in spec.get("containers") or ()]
-    first = [_box(site, one) for one in spec.get("initContainers") or ()]
-    return {
-        name: units for name, units in asked(boxes, first, _gpus(site, spec.get("overhead") or {})).items() if units
-    }
+def may_go(pod: Obj, nodes: Mapping[str, Sequence[str]]) -> bool:
+    """Whether what a pod says of nodes lets it onto those with these labels; what it does not name does not matter."""
+    spec = pod.get("spec") or {}
+    chosen = spec.get("nodeSelector") or {}
+    if any(key in chosen and chosen[key] not in values for key, values in nodes.items()):
+        return False
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    terms = (affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}).get("nodeSelectorTerms") or ()
+    return not terms or any(_fits(term, nodes) for term in terms)
+
+
+def _fits(term: Mapping[str, Any], nodes: Mapping[str, Sequence[str]]) -> bool:
+    rules = [
+        one for one in term.get("matchExpressions") or () if one.get("key") in nodes and one.get("operator") == "In"
+    ]
+    return all(set(one.get("values") or ()) & set(nodes[one["key"]]) for one in rules)
 
 
 def _box(site: Site, container: Mapping[str, Any]) -> Box:

@@ -37,18 +37,25 @@ class Tenant:
         return self.promised.get(shape.resource, 0) if self.model in ("", shape.model) else 0
 
 
-def read(site: Site) -> tuple[tuple[Tenant, ...], tuple[str, ...]]:
-    """Every lease with a namespace here, oldest first, and which quotas of anybody are not enforced (case D02).
+def read(site: Site) -> tuple[Tenant, ...]:
+    """Every lease with a namespace here, oldest first. Raises `ProviderError` when they cannot all be read."""
+    return of(site.api.list(NAMESPACE, labels=LABEL_LEASE), site.api.list(RESOURCE_QUOTA))
 
-    Raises `ProviderError` when they cannot all be read.
-    """
-    quotas: dict[str, list[Obj]] = {}
-    for quota in site.api.list(RESOURCE_QUOTA):
-        quotas.setdefault(quota["metadata"]["namespace"], []).append(quota)
-    spaces = (one for one in site.api.list(NAMESPACE, labels=LABEL_LEASE) if made_by_us(one, one["metadata"]["name"]))
-    tenants = [_tenant(space, quotas.get(space["metadata"]["name"], ())) for space in spaces]
-    notes = [note for found in quotas.values() for quota in found for note in _unenforced(site, quota)]
-    return tuple(sorted(tenants, key=lambda one: one.age)), tuple(sorted(notes))
+
+def of(spaces: Iterable[Obj], quotas: Iterable[Obj]) -> tuple[Tenant, ...]:
+    """The leases among all namespaces, oldest first."""
+    found: dict[str, list[Obj]] = {}
+    for quota in quotas:
+        found.setdefault(quota["metadata"]["namespace"], []).append(quota)
+    ours = (one for one in spaces if made_by_us(one, one["metadata"]["name"]))
+    return tuple(
+        sorted((_tenant(one, found.get(one["metadata"]["name"], ())) for one in ours), key=lambda one: one.age)
+    )
+
+
+def unenforced(site: Site, quotas: Iterable[Obj]) -> tuple[str, ...]:
+    """Which quotas, of anybody, promise what the cluster does not hold anybody to (case D02)."""
+    return tuple(sorted(told for quota in quotas for told in _unenforced(site, quota)))
 
 
 def _tenant(space: Obj, quotas: Iterable[Obj]) -> Tenant:

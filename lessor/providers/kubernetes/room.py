@@ -49,5 +49,5 @@ def room(nodes: Nodes, seen: Iterable[PodUse], leases: Sequence[Tenant], shape: 
 
 
 def _broken(one: NodeGpus) -> int:
-    """All of a node that is out of service, else those that the node itself does not hand out."""
-    return one.total if one.out and not one.closed else one.total - one.allocatable
+    """All of a node that is out of service for leases, else those that the node itself does not hand out."""
+    return one.total if one.out else one.total - one.allocatable
