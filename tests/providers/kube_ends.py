@@ -18,6 +18,7 @@ from lessor.providers.kubernetes.api import (
     DEPLOYMENT,
     LIMIT_RANGE,
     NAMESPACE,
+    NODE,
     POD,
     RESOURCE_QUOTA,
     STATEFUL_SET,
@@ -51,6 +52,7 @@ class Leased:
         self.api = FakeApi(clock=lambda: self.now)
         self.space = self.api.apply(space(LEASE, BEGIN + timedelta(hours=8)))
         self.api.apply(quota())
+        self.node("node-a", 8)
         self.api.calls.clear()
 
     @property
@@ -70,6 +72,14 @@ class Leased:
     def record(self) -> Resource:
         """What the ledger has of it."""
         return Resource(Kind.NAMESPACE, identity(self.space), Condition.RUNNING, created_at=BEGIN)
+
+    def node(self, name: str, gpus: int) -> Obj:
+        """A node with so many A100-80GB."""
+        amounts = {"nvidia.com/gpu": str(gpus)}
+        ready = [{"type": "Ready", "status": "True"}]
+        status = {"capacity": amounts, "allocatable": amounts, "conditions": ready}
+        labels = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}
+        return self.add(NODE, name, metadata={"labels": labels}, status=status, spec={})
 
     def run(self, kind: ApiKind, name: str, **spec: Any) -> Obj:
         """Something that people run, with one GPU for each pod."""
@@ -107,9 +117,9 @@ class Leased:
         return dict(self.obj(RESOURCE_QUOTA, "lessor")["spec"]["hard"])
 
 
-def space(lease: str, ends: datetime) -> Obj:
+def space(lease: str, ends: datetime, kind: str = "namespace") -> Obj:
     labels = {**LABELS, "lessor.dev/lease": lease}
-    notes = {"ends": ends.isoformat(), "kind": "namespace", "resource": "nvidia.com/gpu", "gpus": "4", "model": "A100"}
+    notes = {"ends": ends.isoformat(), "kind": kind, "resource": "nvidia.com/gpu", "gpus": "4", "model": "A100-80GB"}
     annotations = {f"lessor.dev/{name}": text for name, text in notes.items()}
     return {
         "apiVersion": "v1",

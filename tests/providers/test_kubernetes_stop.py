@@ -8,7 +8,7 @@ import pytest
 
 from lessor.contracts import NOT_STOPPABLE
 from lessor.domain.resource import Condition
-from lessor.ports import PermanentError, RetryableError
+from lessor.ports import NoCapacityError, PermanentError, RetryableError
 from lessor.providers.kubernetes import inventory, lifecycle, seen
 from lessor.providers.kubernetes.api import (
     CRON_JOB,
@@ -25,7 +25,7 @@ from lessor.providers.kubernetes.api import (
     ApiKind,
 )
 from tests.providers.attempts import Beats, Stopped
-from tests.providers.kube_ends import BEGIN, LEASE, Leased
+from tests.providers.kube_ends import BEGIN, GPU, LABELS, LEASE, Leased, space
 
 BEFORE = "lessor.dev/replicas"
 AFTER_END = BEGIN + timedelta(hours=9)
@@ -257,6 +257,55 @@ def test_an_attempt_that_is_not_current_writes_nothing_and_the_next_finishes_it(
         assert len(leased.writes()) == 4
         assert leased.obj(DEPLOYMENT, "train")["spec"]["replicas"] == (0 if call == "stop" else 2)
         assert leased.hard()["requests.nvidia.com/gpu"] == ("0" if call == "stop" else "4")
+
+
+def test_a_start_needs_room_as_a_launch_does_and_stays_stopped_without(leased: Leased) -> None:
+    leased.run(DEPLOYMENT, "train", replicas=3)
+    stopped_at = lifecycle.stop(leased.site, LEASE, leased.beat)
+    leased.add(NAMESPACE, "others")
+    spec = {"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": "6"}}}]}
+    leased.add(POD, "theirs", "others", spec=spec)
+    with pytest.raises(
+        NoCapacityError, match=r"has 2 A100-80GB free.*4 are needed.*gpu-7k3qxa2m stays stopped"
+    ) as caught:
+        lifecycle.start(leased.site, LEASE, leased.beat)
+    assert caught.value.tried == ("nvidia.com/gpu in lab (on-demand)",)
+    assert lifecycle.stop(leased.site, LEASE, leased.beat) == stopped_at
+    leased.api.remove((POD, "others", "theirs"))
+    lifecycle.start(leased.site, LEASE, leased.beat)
+    assert leased.pods() == ["train-0-0", "train-0-1", "train-0-2"]
+
+
+def workspace(leased: Leased) -> None:
+    kept = space(LEASE, BEGIN + timedelta(hours=8), "workspace")
+    leased.space = leased.api.apply(kept)
+    template = {"metadata": {}, "spec": {"containers": [{"name": "main", **GPU}]}}
+    meta = {"name": "workspace", "namespace": LEASE, "labels": LABELS}
+    spec = {"replicas": 1, "template": template}
+    leased.api.apply({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta, "spec": spec})
+
+
+def test_a_workspace_is_started_when_its_pod_runs(leased: Leased) -> None:
+    workspace(leased)
+    lifecycle.stop(leased.site, LEASE, leased.beat)
+    assert leased.pods() == []
+    lifecycle.start(leased.site, LEASE, leased.beat)
+    assert leased.pods() == ["workspace-0"]
+    assert note(leased, "stopped-at") is None
+
+
+def test_a_workspace_that_finds_no_node_is_stopped_again_with_the_schedulers_words(leased: Leased) -> None:
+    workspace(leased)
+    stopped_at = lifecycle.stop(leased.site, LEASE, leased.beat)
+    leased.api.nodes.room = False
+    with pytest.raises(NoCapacityError, match=r"3 Insufficient nvidia.com/gpu.*It was stopped again"):
+        lifecycle.start(leased.site, LEASE, leased.beat)
+    assert leased.pods() == []
+    assert leased.hard()["requests.nvidia.com/gpu"] == "0"
+    assert lifecycle.stop(leased.site, LEASE, leased.beat) == stopped_at
+    leased.api.nodes.room = True
+    lifecycle.start(leased.site, LEASE, leased.beat)
+    assert leased.pods() == ["workspace-0"]
 
 
 def test_a_namespace_that_somebody_else_made_is_not_stopped(leased: Leased) -> None:

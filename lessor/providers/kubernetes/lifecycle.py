@@ -6,26 +6,26 @@ normal deletion that its owner was warned of. Kinds that are not known are told,
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
-from lessor.contracts import ANNOTATION_PREFIX, NOT_STOPPABLE
-from lessor.ports import Heartbeat, PermanentError, ProviderError, RetryableError
-from lessor.providers.kubernetes import naming, owners, stuck
-from lessor.providers.kubernetes.api import LOCAL_QUEUE, NAMESPACE, POD, RESOURCE_QUOTA, STATEFUL_SET, Obj
+from lessor.contracts import NOT_STOPPABLE
+from lessor.domain.provisioning import Candidate
+from lessor.domain.request import LeaseKind, Market
+from lessor.ports import Heartbeat, NoCapacityError, PermanentError, ProviderError, RetryableError
+from lessor.providers.kubernetes import capacity, gate, gpus, naming, owners, progress, queueing, stuck, tenancy
+from lessor.providers.kubernetes.api import POD, Obj
+from lessor.providers.kubernetes.gate import name_of, space_of
 from lessor.providers.kubernetes.inventory import namespace_of
-from lessor.providers.kubernetes.ours import created_at, ending, made_by_us, noted_at
+from lessor.providers.kubernetes.ours import created_at, ending, noted_at
 from lessor.providers.kubernetes.owners import Top, Tree
 from lessor.providers.kubernetes.seen import LAUNCHED_AT, STARTED_AT
 from lessor.providers.kubernetes.site import Site
+from lessor.providers.kubernetes.tenancy import Tenancy
 from lessor.providers.kubernetes.volumes import STOPPED_AT
 
 POLL = timedelta(seconds=5)
 LONGEST = timedelta(minutes=20)
-QUOTA_BEFORE = f"{ANNOTATION_PREFIX}quota"
-"""The annotation of a quota that lets nothing in any more: as JSON, what it let in before."""
 
 
 def stop(site: Site, lease_id: str, heartbeat: Heartbeat) -> datetime:
@@ -42,22 +42,24 @@ def stop(site: Site, lease_id: str, heartbeat: Heartbeat) -> datetime:
     over = is_over(space, site.clock())
     if not over and (why := _obstacles(tree)):
         raise PermanentError(f"{why}; nothing was stopped", NOT_STOPPABLE)
-    freeze(site, space, heartbeat)
+    gate.freeze(site, space, heartbeat)
     refused = _settle(site, space, heartbeat, bare=over)
     if refused and not over:
-        thaw(site, space, heartbeat)
+        gate.thaw(site, space, heartbeat)
         raise PermanentError(f"{'; '.join(refused)}; what was stopped was started again", NOT_STOPPABLE)
     if left := [*refused, *filter(None, [_obstacles(owners.read(site, lease_id))])]:
         raise PermanentError(f"{'; '.join(left)}; everything else was stopped", NOT_STOPPABLE)
     at = site.clock().replace(microsecond=0)
-    mark(site, space, {STOPPED_AT: naming.instant(at)}, heartbeat)
+    gate.mark(site, space, {STOPPED_AT: naming.instant(at)}, heartbeat)
     return at
 
 
 def start(site: Site, lease_id: str, heartbeat: Heartbeat) -> datetime:
     """Let devices in again and give every owner that was stopped its former size; when that was done.
 
-    A workspace is seen running. People's own workloads are theirs to look after: they may wait for a node.
+    A workspace is seen running. People's own workloads are theirs to look after: they may wait for a node. Raises
+    `NoCapacityError` when others have what it would need, `PermanentError` when a workspace does not run; it is stopped
+    still, or again.
     """
     space = _seen(site, lease_id)
     if ending(space):
@@ -68,10 +70,13 @@ def start(site: Site, lease_id: str, heartbeat: Heartbeat) -> datetime:
         )
     if noted_at(space, STOPPED_AT) is None:
         return noted_at(space, STARTED_AT) or noted_at(space, LAUNCHED_AT) or created_at(space) or site.clock()
-    thaw(site, space, heartbeat)
-    _await_own(site, space, heartbeat)
+    there = tenancy.read(space)
+    _require_room(site, there)
+    gate.thaw(site, space, heartbeat)
+    if there.kind is LeaseKind.WORKSPACE:
+        _await_workspace(site, there, heartbeat)
     at = site.clock().replace(microsecond=0)
-    mark(site, space, {STOPPED_AT: None, STARTED_AT: naming.instant(at)}, heartbeat)
+    gate.mark(site, space, {STOPPED_AT: None, STARTED_AT: naming.instant(at)}, heartbeat)
     return at
 
 
@@ -79,38 +84,6 @@ def is_over(space: Obj, now: datetime) -> bool:
     """Whether the end that is written on the namespace has come."""
     ends = noted_at(space, "ends")
     return ends is not None and ends <= now
-
-
-def freeze(site: Site, space: Obj, heartbeat: Heartbeat) -> None:
-    """Nothing new gets a device: the lease's quota lets none in, and its queue admits nothing."""
-    for quota in _quotas(site, space):
-        hard = quota.get("spec", {}).get("hard") or {}
-        let_in = {name: amount for name, amount in hard.items() if _of_devices(name) and str(amount) != "0"}
-        if let_in:
-            before = {**_before(quota), **let_in}
-            spec = {"hard": dict.fromkeys(let_in, "0")}
-            change = {"metadata": {"annotations": {QUOTA_BEFORE: json.dumps(before, sort_keys=True)}}, "spec": spec}
-            _patch(site, f"closing quota {_name(quota)}", RESOURCE_QUOTA, quota, change, heartbeat)
-    for queue in _queues(site, space):
-        if hold := owners.stop_change(queue, site.clock()):
-            _patch(site, f"holding {queue}", LOCAL_QUEUE, queue.obj, hold, heartbeat)
-
-
-def thaw(site: Site, space: Obj, heartbeat: Heartbeat) -> None:
-    """The quota, the queue and every owner that was stopped are as they were before."""
-    for quota in _quotas(site, space):
-        if before := _before(quota):
-            change: dict[str, Any] = {"metadata": {"annotations": {QUOTA_BEFORE: None}}, "spec": {"hard": before}}
-            _patch(site, f"opening quota {_name(quota)}", RESOURCE_QUOTA, quota, change, heartbeat)
-    for top in (*_queues(site, space), *owners.read(site, _name(space)).tops):
-        if top.kind is not None and (back := owners.start_change(top)):
-            _patch(site, f"starting {top}", top.kind, top.obj, back, heartbeat)
-
-
-def mark(site: Site, space: Obj, notes: dict[str, str | None], heartbeat: Heartbeat) -> None:
-    """Write annotations of ours on a namespace; `None` takes one off."""
-    change = {"metadata": {"annotations": {ANNOTATION_PREFIX + name: text for name, text in notes.items()}}}
-    _patch(site, f"noting {', '.join(notes)} on {_name(space)}", NAMESPACE, space, change, heartbeat)
 
 
 def awaited(
@@ -121,7 +94,7 @@ def awaited(
     while there := left():
         if site.clock() - begun >= longest:
             return there
-        heartbeat(f"waiting for {what}: {', '.join(_name(one) for one in there[:5])}")
+        heartbeat(f"waiting for {what}: {', '.join(name_of(one) for one in there[:5])}")
         site.sleep(POLL.total_seconds())
     return []
 
@@ -153,7 +126,7 @@ def _obstacle(top: Top) -> str:
             f"pod {top.name} has GPUs and no owner that would bring it back: it can be ended, not stopped. Delete it, "
             "or run it as a Job or a Deployment"
         )
-    names = ", ".join(_name(pod) for pod in top.wanting[:5])
+    names = ", ".join(name_of(pod) for pod in top.wanting[:5])
     how = "has no size that could be set to 0" if top.kind else "is of a kind that lessor does not know"
     return f"{top} {how} and was not touched; its pods have GPUs: {names}. Stop it by its own means"
 
@@ -166,7 +139,7 @@ def _settle(site: Site, space: Obj, heartbeat: Heartbeat, *, bare: bool) -> list
     refused: dict[str, str] = {}
 
     def halted() -> Tree:
-        tree = owners.read(site, _name(space))
+        tree = owners.read(site, name_of(space))
         for top in tree.tops:
             if top.uid not in refused and (why := _halt(site, top, heartbeat, bare=bare)):
                 refused[top.uid] = why
@@ -181,7 +154,7 @@ def _settle(site: Site, space: Obj, heartbeat: Heartbeat, *, bare: bool) -> list
     there = awaited(site, heartbeat, "pods to end", left)
     if there:
         raise RetryableError(
-            f"{', '.join(_name(pod) for pod in there[:5])} did not end within {LONGEST}: "
+            f"{', '.join(name_of(pod) for pod in there[:5])} did not end within {LONGEST}: "
             f"{stuck.held(there) or 'they are not being deleted yet'}. Nothing was forced; they go on being watched",
             "still-waiting",
         )
@@ -193,10 +166,10 @@ def _halt(site: Site, top: Top, heartbeat: Heartbeat, *, bare: bool) -> str:
     change = owners.stop_change(top, site.clock())
     try:
         if change is not None and top.kind is not None:
-            _patch(site, f"stopping {top}", top.kind, top.obj, change, heartbeat)
+            gate.patch(site, f"stopping {top}", top.kind, top.obj, change, heartbeat)
         elif bare and top.kind is POD and top.wanting and not ending(top.obj):
             heartbeat(f"ending {top}")
-            site.api.delete(POD, top.name, _space(top.obj), top.uid)
+            site.api.delete(POD, top.name, space_of(top.obj), top.uid)
     except RetryableError:
         raise
     except ProviderError as error:
@@ -211,55 +184,34 @@ def _awaited_of(top: Top, bare: bool) -> list[Obj]:
     return list(top.wanting) if bare and top.kind is POD else []
 
 
-def _await_own(site: Site, space: Obj, heartbeat: Heartbeat) -> None:
-    """See the lease's own workload run."""
-    name = _name(space)
-
-    def asleep() -> list[Obj]:
-        mine = [one for one in site.api.list(STATEFUL_SET, name) if made_by_us(one, name)]
-        return [one for one in mine if int(one.get("status", {}).get("readyReplicas") or 0) < one["spec"]["replicas"]]
-
-    if left := awaited(site, heartbeat, "the workspace to run", asleep, site.config.pending_after):
-        raise RetryableError(
-            f"{', '.join(_name(one) for one in left)} does not run {site.config.pending_after} after it was started; "
-            "it is tried again",
-            "not-started",
-        )
-
-
-def _quotas(site: Site, space: Obj) -> list[Obj]:
-    name = _name(space)
-    return [one for one in site.api.list(RESOURCE_QUOTA, name) if made_by_us(one, name)]
-
-
-def _queues(site: Site, space: Obj) -> list[Top]:
-    """The lease's queues, where there are any: one that is open would wake what was stopped."""
-    if not site.api.served(LOCAL_QUEUE):
-        return []
-    return [Top(LOCAL_QUEUE, one) for one in site.api.list(LOCAL_QUEUE, _name(space))]
-
-
-def _before(quota: Obj) -> dict[str, Any]:
+def _require_room(site: Site, there: Tenancy) -> None:
+    """What a stopped lease had is free for others meanwhile. One whose quota was opened already has its room."""
+    if not gate.closed(site, there.obj) or queueing.queued(site):
+        return
+    shape = gpus.shape(site, there.resource, there.model)
+    wanted = Candidate(there.resource, site.config.name, Market.ON_DEMAND, "", None, stoppable=True)
+    whole = there.kind is LeaseKind.WORKSPACE
     try:
-        found = json.loads((quota["metadata"].get("annotations") or {}).get(QUOTA_BEFORE, "{}"))
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        capacity.require_room(site, shape, there.gpus, wanted, one_node=whole)
+    except NoCapacityError as error:
+        raise NoCapacityError(f"{error}. {there.lease_id} stays stopped", error.tried, error.code) from error
 
 
-def _of_devices(key: str) -> bool:
-    return key.startswith("requests.") and owners.is_device(key.removeprefix("requests."))
-
-
-def _patch(site: Site, what: str, kind: Any, obj: Obj, change: dict[str, Any], heartbeat: Heartbeat) -> None:
-    """Change that very object, if it is still there."""
-    heartbeat(what)
-    site.api.patch(kind, _name(obj), _space(obj), change, obj["metadata"]["uid"])
-
-
-def _name(obj: Obj) -> str:
-    return str(obj["metadata"]["name"])
-
-
-def _space(obj: Obj) -> str:
-    return str(obj["metadata"].get("namespace", ""))
+def _await_workspace(site: Site, there: Tenancy, heartbeat: Heartbeat) -> None:
+    """See the lease's own pod run; what does not is stopped again, so that it holds nothing unseen."""
+    begun = site.clock()
+    while (seen := progress.of_workspace(site, there)).missing:
+        waited = site.clock() - begun
+        if seen.failed is not None and waited >= site.config.pending_after:
+            gate.freeze(site, there.obj, heartbeat)
+            _settle(site, there.obj, heartbeat, bare=False)
+            why = f"{there.lease_id} did not run {waited} after it was started: {seen.missing}. It was stopped again"
+            if isinstance(seen.failed, NoCapacityError):
+                raise NoCapacityError(why, seen.failed.tried, seen.failed.code)
+            raise PermanentError(why, "not-started")
+        if waited >= LONGEST:
+            raise RetryableError(
+                f"{there.lease_id} does not run yet: {seen.missing}; it is waited for", "still-waiting"
+            )
+        heartbeat(f"waiting for {there.lease_id}: {seen.missing}")
+        site.sleep(POLL.total_seconds())

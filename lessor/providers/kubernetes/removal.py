@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from lessor.domain.resource import Kind, Resource
 from lessor.ports import Heartbeat, PermanentError, ProviderError, RetryableError
-from lessor.providers.kubernetes import inventory, lifecycle, naming, owners, stuck, volumes
+from lessor.providers.kubernetes import gate, inventory, lifecycle, naming, owners, stuck, volumes
 from lessor.providers.kubernetes.api import CLAIM, NAMESPACE, POD, VOLUME, ApiKind, Obj
 from lessor.providers.kubernetes.inventory import Inventory
 from lessor.providers.kubernetes.ours import ending, identity, noted_at
@@ -87,9 +87,9 @@ class _Step:
         until = volumes.kept_until(self._site, space, now)
         if until <= now:
             return None
-        lifecycle.freeze(self._site, space, self._heartbeat)
+        gate.freeze(self._site, space, self._heartbeat)
         if noted_at(space, STOPPED_AT) is None:
-            lifecycle.mark(self._site, space, {STOPPED_AT: naming.instant(now)}, self._heartbeat)
+            gate.mark(self._site, space, {STOPPED_AT: naming.instant(now)}, self._heartbeat)
         return until
 
     def _workloads(self, found: Inventory) -> list[ProviderError]:
