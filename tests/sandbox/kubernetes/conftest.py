@@ -1,0 +1,18 @@
+"""A simulated cluster of its own for each test; its controllers only work when they are told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from lessor.sandbox.kubernetes import RunningCluster, running_cluster
+
+
+@pytest.fixture
+def lab() -> Iterator[RunningCluster]:
+    with running_cluster(stepping=False) as running:
+        running.set(start_seconds=0, stop_seconds=0)
+        running.create("Namespace", {"metadata": {"name": "work"}})
+        running.settle()
+        yield running
