@@ -1,0 +1,37 @@
+"""The real cluster of a test run: one for a process, started when the first test needs it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from kubernetes import client, config
+
+from tests.kube.nodes import kubelets
+from tests.kube.servers import NoKubernetesError, kubernetes
+from tests.providers.kube_world import RealGround, installed
+
+
+@pytest.fixture(scope="session")
+def running_kube() -> Iterator[RealGround]:
+    """A cluster with lessor in it. Without one the tests are skipped, and fail in CI."""
+    try:
+        with kubernetes() as server:
+            access = config.new_client_from_config(str(server.kubeconfig), persist_config=False)
+            core = client.CoreV1Api(access)
+            with access, kubelets(core, client.StorageV1Api(access)):
+                yield installed(server, core, lambda: datetime.now(UTC))
+    except NoKubernetesError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def real_ground(running_kube: RealGround) -> Iterator[RealGround]:
+    """The same cluster without anything that another test left, and with its clock right again."""
+    ground = RealGround(running_kube.server, running_kube.nodes, running_kube.admin, running_kube.kubeconfig)
+    yield ground
+    ground.clear()
