@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from datetime import date
+from datetime import UTC, date, datetime
+from pathlib import Path
 
+from lessor.catalog import Catalogue
 from lessor.config import Config, DiskPriceConfig, PlaceConfig, PriceConfig
 from lessor.config.clusters import ClusterRateConfig, KubernetesConfig, WorkspaceConfig
 from lessor.domain.money import Money
 from lessor.providers.aws import Ec2Place, OwnDiskPrice, OwnPrice
+from lessor.providers.kubernetes.cluster import Cluster
 from lessor.providers.kubernetes.place import KubernetesPlace, Rate, Workspace
+from lessor.providers.kubernetes.provider import KubernetesProvider
 from lessor.providers.kubernetes.site import Subjects
 from lessor.reload import LiveConfig
 
@@ -28,6 +32,21 @@ def kubernetes_places(config: Config) -> dict[str, KubernetesPlace]:
         for place in config.places
         if place.provider == "kubernetes"
     }
+
+
+def kubernetes_provider(live: LiveConfig, catalogue: Catalogue, templates: Path | None) -> KubernetesProvider | None:
+    """The provider for all clusters, or `None` where there are none. Nothing is asked of a cluster until it is needed.
+
+    Clusters are those of KUBECONFIG, as it is when they are first needed.
+    """
+    places = kubernetes_places(live.config)
+
+    def cluster(place: KubernetesPlace) -> Cluster:
+        return Cluster(place, lambda: datetime.now(UTC))
+
+    if not places:
+        return None
+    return KubernetesProvider(places, cluster, catalogue, subjects(live), templates=templates)
 
 
 def subjects(live: LiveConfig) -> Subjects:
