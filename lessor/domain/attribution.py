@@ -37,7 +37,7 @@ def subject(lease: Lease) -> Subject:
         lease.id,
         lease.gpus,
         tuple(one.id for one in held if one.kind in MACHINES),
-        next((one.id for one in held if one.kind is Kind.NAMESPACE), ""),
+        next((one.id.partition("@")[0] for one in held if one.kind is Kind.NAMESPACE), ""),
         place.provider,
         place.name,
         started(lease),

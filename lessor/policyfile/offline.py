@@ -11,6 +11,7 @@ from lessor.config.model import PlaceConfig
 from lessor.domain.money import Money
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need
+from lessor.policyfile import rated
 
 PRICE_LIST = "catalogue, tried out"
 
@@ -18,8 +19,11 @@ PRICE_LIST = "catalogue, tried out"
 def quote(need: Need, place: PlaceConfig, region: str, market: Market, at: datetime, currency: str) -> Quote | None:
     """The cheapest way to fill `need` in the region, at the place's own prices or the catalogue's.
 
-    Its price is unknown where neither has one. `None` when nothing in the catalogue fills the need.
+    Its price is unknown where neither has one. `None` when nothing in the catalogue fills the need. Places of other
+    kinds than AWS have no regions, and rates of their own.
     """
+    if place.provider != "aws":
+        return rated.quote(need, place, market, at, currency)
     catalogue = load_catalogue()
     prices = _Prices(catalogue, place, region or place.regions[0], market, at, currency)
     offers = [prices.offer(kind, need) for kind in _fitting(need, place, catalogue)]

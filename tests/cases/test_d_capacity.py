@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from lessor.domain.attribution import attribute
 from lessor.domain.holding import CRASHING, NEVER_RAN
+from lessor.domain.idle import Verdict
 from lessor.domain.money import Money
 from lessor.domain.slices import profile, whole_gpus
+from lessor.domain.usage import Origin, Reading, Seen, Subject
 from lessor.providers.kubernetes import capacity, pods
 from lessor.providers.kubernetes.api import Obj
 from tests.providers.kube_fake import FakeApi
@@ -28,6 +31,7 @@ from tests.providers.kube_nodes import (
     the_holder,
     the_pool,
 )
+from tests.unit.judged import START, Judged, at, gpu
 
 GPU, SLICE = "nvidia.com/gpu", "nvidia.com/mig-1g.10gb"
 
@@ -176,6 +180,18 @@ def test_D16_it_costs_nothing_from_its_end_on(finished: Obj) -> None:
 def test_D16_when_it_ended_is_unknown_where_nothing_says_so_and_then_its_hours_are() -> None:
     vanished = pod("vanished", 4, phase="Failed", status={"conditions": []})
     assert pods.pod_use(a_site(FakeApi()), vanished).hours(GPU, NOW - timedelta(hours=24), NOW) is None
+
+
+def test_D16_a_lease_whose_pods_have_finished_is_unknown_to_the_meter_and_not_idle() -> None:
+    lease_id = "gpu-7k3qxa2m"
+    held = Subject(lease_id, 1, namespace=lease_id, ready_at=START)
+    judged = Judged(subject=held)
+    for minute in range(1, 300):
+        origin = Origin(node="node-a", namespace=lease_id, pod="train-0")
+        working = (Seen(origin, at(minute), gpu(0.9)),) if minute < 60 else ()
+        standing = judged.judge(attribute((held,), [Reading("prometheus", at(minute), working)], at(minute))[0])
+        assert standing.verdict not in (Verdict.IDLE, Verdict.HELD)
+    assert standing.verdict is Verdict.UNKNOWN
 
 
 # -- D17 --------------------------------------------------------------------------------------------------------------

@@ -187,7 +187,10 @@ def test_D20_claims_made_from_templates_are_told_from_those_that_people_made() -
 
 
 def test_D20_deleted_allocated_and_reserved_for_a_pod_that_is_gone_is_still_held() -> None:
-    meta = {"deletionTimestamp": ago(hours=2), "finalizers": ["resource.kubernetes.io/delete-protection"]}
+    meta: dict[str, Any] = {
+        "deletionTimestamp": ago(hours=2),
+        "finalizers": ["resource.kubernetes.io/delete-protection"],
+    }
     census = capacity.census(a_site(with_claims(a_claim("left", consumer="a-pod-that-was", **meta))))
     assert the_pool(census, BY_CLAIM).held == 1
     assert the_holder(census, "claim team/left").flag == "claim without a consumer (made by somebody, being deleted)"

@@ -125,6 +125,11 @@ def test_a_lease_is_metered_by_its_machines_from_when_it_became_usable() -> None
     assert subject(replace(lease, resources=spaces)).namespace == "gpu-7k3qxa2m"
 
 
+def test_a_namespace_is_known_to_its_metrics_by_name_and_not_by_its_uid() -> None:
+    space = Resource(Kind.NAMESPACE, "gpu-7k3qxa2m@0b6c2f1e-5a0c-4c0d-8a49-0f3d3f6f7a10")
+    assert subject(replace(a_lease(), resources=(space,))).namespace == "gpu-7k3qxa2m"
+
+
 def test_a_lease_that_was_stopped_is_metered_from_its_new_start_and_a_new_price_is_none() -> None:
     first, second = READY + timedelta(hours=1), READY + timedelta(hours=3)
     repriced = (Span(READY, first, HOURLY), Span(first, None, HOURLY))

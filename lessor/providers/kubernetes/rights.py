@@ -30,7 +30,9 @@ from lessor.providers.kubernetes.api import (
     RAY_CLUSTER,
     REPLICA_SET,
     RESOURCE_CLAIM,
+    RESOURCE_FLAVOR,
     RESOURCE_QUOTA,
+    RESOURCE_SLICE,
     ROLE_BINDING,
     SERVICE_ACCOUNT,
     SNAPSHOT,
@@ -81,11 +83,13 @@ ALWAYS = (
 
 WHERE_SERVED = (
     Right(RESOURCE_CLAIM, READ, "to count devices that are held without a pod"),
+    Right(RESOURCE_SLICE, SEE, "to say what model such devices are"),
     Right(SNAPSHOT, FURNISH, "to keep a snapshot where a lease asks for one"),
     Right(SNAPSHOT_CONTENT, ("patch",), "to keep a snapshot when its namespace goes"),
     Right(LOCAL_QUEUE, FURNISH, "leases wait in a queue"),
     Right(CLUSTER_QUEUE, READ, "to see what a queue keeps"),
     Right(QUEUED_WORKLOAD, READ, "to see what waits in a queue"),
+    Right(RESOURCE_FLAVOR, SEE, "to say for which model it is"),
     *(Right(kind, LEAD, "to stop and end what runs") for kind in (RAY_CLUSTER, PYTORCH_JOB, NOTEBOOK)),
 )
 """Asked for only where the cluster has the kind."""
