@@ -10,7 +10,7 @@ from activities.attempts import Attempts
 from activities.beating import alive, blocking
 from activities.errors import as_application_errors
 from activities.leases import lease_of
-from lessor.contracts import LeaseRef, MoveEnd
+from lessor.contracts import NOT_STOPPABLE, LeaseRef, MoveEnd
 from lessor.domain import suspension
 from lessor.domain.lease import Lease, State
 from lessor.domain.provisioning import Candidate, Order, Provisioned
@@ -48,7 +48,15 @@ class ProvisioningActivities:
                 raise PermanentError(
                     f"{lease.id} is {lease.state.value}, not ending; nothing was stopped", "wrong-state"
                 )
-            return self._provider(lease).stop(lease.id, lease.request.place, alive)
+            provider, place = self._provider(lease), lease.request.place
+            try:
+                return provider.stop(lease.id, place, alive)
+            except PermanentError as error:
+                if error.code != NOT_STOPPABLE or lease.state is not State.ENDING:
+                    raise
+                # Given back early: what can only be ended waits for the end that is written on it.
+                provider.set_end(lease.id, place, lease.ends_at or self._clock())
+                return provider.stop(lease.id, place, alive)
 
     @blocking
     def start(self, ref: LeaseRef) -> datetime:
@@ -70,10 +78,11 @@ class ProvisioningActivities:
             provider, place = self._provider(lease), lease.request.place
             sighting = provider.look(lease.id, place, self._known(lease.id))
             if sighting.left or not sighting.complete:
+                self._see(lease, sighting)
                 problem = self._delete(provider, lease)
                 sighting = provider.look(lease.id, place, self._known(lease.id))
                 sighting = replace(sighting, problem=problem or sighting.problem)
-            self._ledger.seen(lease.id, sighting.resources)
+            self._see(lease, sighting)
             return sighting
 
     @blocking
@@ -104,6 +113,10 @@ class ProvisioningActivities:
     def _provider(self, lease: Lease) -> Provider:
         return self._providers[lease.request.place.provider]
 
+    def _see(self, lease: Lease, sighting: Sighting) -> None:
+        """Record what is the lease's. What only carries its mark is not: on record it would count as proof (law 3)."""
+        self._ledger.seen(lease.id, [one for one in sighting.resources if one.ref not in sighting.foreign])
+
     def _delete(self, provider: Provider, lease: Lease) -> str:
         """Delete what can be deleted; the words for what can not, since the look afterwards shows what is left."""
         place = lease.request.place
@@ -120,7 +133,8 @@ class ProvisioningActivities:
         sighting = provider.look(lease.id, lease.request.place)
         if not sighting.complete:
             raise RetryableError(f"could not read {lease.request.place}: {sighting.problem}; nothing was launched")
-        found = tuple(r for r in sighting.left if r.kind in LEASED and r.condition is not Condition.DELETING)
+        ours = (r for r in sighting.left if r.ref not in sighting.foreign)
+        found = tuple(r for r in ours if r.kind in LEASED and r.condition is not Condition.DELETING)
         if found:
             self._ledger.seen(lease.id, found)
         return found

@@ -46,6 +46,7 @@ _NOTICES = {
     "terminated": Notice.CANCELLED,
     "stop-failed": Notice.STOP_FAILED,
     "blocked": Notice.BLOCKED,
+    "kept": Notice.KEPT,
     "closed": Notice.CLOSED,
     "owner-left": Notice.OWNER_LEFT,
     "transfer-offered": Notice.TRANSFER_OFFERED,

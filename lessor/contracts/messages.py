@@ -20,6 +20,7 @@ class Notice(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     BLOCKED = "blocked"
+    KEPT = "kept"
     STOP_FAILED = "stop-failed"
     REFUSED = "refused"
     CLOSED = "closed"

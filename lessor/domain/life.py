@@ -12,7 +12,7 @@ from lessor.domain.lease import IN_USE, Capacity, Change, Event, Lease, State, W
 from lessor.domain.money import Money
 from lessor.domain.quote import Offer
 from lessor.domain.request import spell
-from lessor.domain.resource import Condition, Resource
+from lessor.domain.resource import Condition, Resource, spelt_disk
 from lessor.domain.resting import machines
 from lessor.domain.takedown import (
     OVER,
@@ -199,14 +199,21 @@ def end(lease: Lease, now: datetime) -> Change:
     return changed(lease, event, state=State.ENDING, ending_reason="its end date", capacity=None, **OVER)
 
 
-def stopped(lease: Lease, stopped_at: datetime, now: datetime) -> Change:
-    """Seen stopped; grace begins, or goes on after somebody started it from outside. The bill ended at `stopped_at`."""
+def stopped(lease: Lease, stopped_at: datetime, now: datetime, disks: tuple[Resource, ...] = ()) -> Change:
+    """Seen stopped; grace begins, or goes on after somebody started it from outside. The bill ended at `stopped_at`.
+
+    `disks` are claims and volumes that were seen then: those that people made are only known from now on (case D08).
+    """
     require_state(lease, State.ENDING)
     ended_at = min(instant("stopped_at", stopped_at), now)
     since = lease.stopped_at or now
-    event = Event("stopped", now, "lessor", {"at": _iso(ended_at), "deletes": _iso(since + lease.terms.grace)})
+    data = {"at": _iso(ended_at), "deletes": _iso(since + lease.terms.grace)}
+    data |= {"disks": "; ".join(spelt_disk(one) for one in disks)} if disks else {}
+    event = Event("stopped", now, "lessor", data)
     fields: dict[str, object] = {"spans": billing.ended(lease.spans, ended_at), "next_try": None, "problem": ""}
-    fields["resources"] = machines(lease, Condition.STOPPED)
+    seen = {one.ref for one in disks}
+    others = tuple(one for one in machines(lease, Condition.STOPPED) if one.ref not in seen)
+    fields["resources"] = (*others, *disks)
     return changed(lease, event, state=State.STOPPED, stopped_at=since, **fields)
 
 

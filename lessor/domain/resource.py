@@ -65,6 +65,11 @@ class Resource:
         return f"{self.kind.value}:{self.id}"
 
 
+def spelt_disk(disk: Resource) -> str:
+    """A disk with its size, class and cost, as far as its place says: `claim gpu-7k3qxa2m/data, 100 GiB fast, ...`."""
+    return ", ".join(filter(None, (f"{disk.kind.value} {disk.id.partition('@')[0]}", disk.type, disk.reason)))
+
+
 @dataclass(frozen=True)
 class Tagged(Resource):
     """A resource as a watch over a whole place sees it.

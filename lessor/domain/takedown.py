@@ -31,6 +31,9 @@ SETTLING = timedelta(minutes=10)
 """How long a fresh resource may be missing from a look before its absence means anything (case C08)."""
 
 
+KEPT_LOOK = timedelta(hours=6)
+"""How often it is looked whether what is kept on purpose is gone before its time."""
+
 OVER: dict[str, object] = {
     **dict.fromkeys(("next_try", "wish", "announced", "suspended_at", "idle", "disputed", "snooze", "pause")),
     "snoozes": 0,
@@ -151,7 +154,8 @@ def looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     """One look for left-overs. Enough clean looks in a row close the lease; too long without one blocks it.
 
     The compute bill ends when a complete look shows that nothing is running, that of the disks when it shows that
-    neither they nor their machines are there any more, whatever else is still left.
+    neither they nor their machines are there any more, whatever else is still left. What is only kept on purpose for
+    a time blocks nothing before that: people are told of it once, and it is waited for (case D08).
     """
     require_state(lease, State.DELETING, State.BLOCKED)
     lease = _billed(lease, sighting, now)
@@ -159,6 +163,8 @@ def looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     if sighting.complete and not left:
         return _clean_look(lease, sighting, now)
     left = left or (f"unknown: {sighting.problem}",)
+    if sighting.complete and not sighting.foreign and sighting.kept_until is not None and now < sighting.kept_until:
+        return _kept_for_now(lease, sighting, left, sighting.kept_until, now)
     late = lease.deleting_at is not None and now - lease.deleting_at >= lease.terms.cleanup_limit
     pause = lease.terms.blocked_retry if late else lease.terms.verify_interval
     fields: dict[str, object] = {"clean_passes": 0, "left": left, "next_try": now + pause}
@@ -168,13 +174,26 @@ def looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     return Change(replace(lease, **fields), ())  # type: ignore[arg-type]
 
 
+def _kept_for_now(lease: Lease, sighting: Sighting, left: tuple[str, ...], until: datetime, now: datetime) -> Change:
+    fields: dict[str, object] = {"clean_passes": 0, "left": left, "next_try": min(until, now + KEPT_LOOK)}
+    if lease.state is State.DELETING and lease.left == left:
+        return Change(replace(lease, **fields), ())  # type: ignore[arg-type]
+    data = {"left": ", ".join(left), "until": until.isoformat(), "what": sighting.problem}
+    event = Event("kept", now, "lessor", data)
+    return changed(lease, event, state=State.DELETING, problem=sighting.problem, **fields)
+
+
 def _billed(lease: Lease, sighting: Sighting, now: datetime) -> Lease:
-    """The lease without what a look shows to cost nothing any more; an incomplete one shows nothing (law 1)."""
+    """The lease without what a look shows to cost nothing any more; an incomplete one shows nothing (law 1).
+
+    Others' things that carry its mark are not on its bill.
+    """
     if not sighting.complete:
         return lease
-    if not any(r.kind in COMPUTE and r.condition in BILLED for r in sighting.resources):
+    ours = [r for r in sighting.left if r.ref not in sighting.foreign]
+    if not any(r.kind in COMPUTE and r.condition in BILLED for r in ours):
         lease = replace(lease, spans=billing.ended(lease.spans, now))
-    if not any(r.kind in HOLDS_DISKS for r in sighting.left):
+    if not any(r.kind in HOLDS_DISKS for r in ours):
         lease = replace(lease, storage=billing.ended(lease.storage, now))
     return lease
 

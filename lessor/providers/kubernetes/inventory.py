@@ -81,8 +81,12 @@ class Inventory:
         return tuple(one for one in self.claims if labels(one).get(LABEL_MANAGED_BY) != MANAGED_BY)
 
     def kept_until(self, site: Site) -> datetime | None:
-        """Until when people's claims, and so the namespace, stay on purpose; `None` when nothing is kept."""
+        """Until when people's claims, and so the namespace, stay on purpose; `None` when anything else is left."""
         if self.namespace is None or not self.peoples_claims or noted_at(self.namespace, STOPPED_AT) is None:
+            return None
+        claims = {one["metadata"]["uid"] for one in self.claims}
+        released = [one for one in self.volumes if one["spec"]["claimRef"].get("uid") not in claims]
+        if released or self.own_claims or any(not owners.finished(pod) for pod in self.tree.pods):
             return None
         until = volumes.kept_until(site, self.namespace, site.clock())
         return until if until > site.clock() else None
