@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 from lessor import approvers
 from lessor.domain.approval import Step, stands_in_for, waiting
+from lessor.domain.fleet_words import vacancy_words
 from lessor.domain.lease import OPEN, Lease
 from lessor.domain.lookalike import resembling
 from lessor.domain.people import Person
 from lessor.domain.quota import Kind
-from lessor.domain.request import Need
+from lessor.domain.request import Need, Place
+from lessor.domain.vacancy import Vacancy
 from lessor.ports import Directory, LeaseQuery
 
 if TYPE_CHECKING:
@@ -85,11 +87,12 @@ class Room:
 
 @dataclass(frozen=True)
 class Around:
-    """`rooms` are quotas and budgets with what they would leave after the approval."""
+    """`rooms` are quotas and budgets with what they would leave after the approval, `capacity` is what is free now."""
 
     steps: tuple[OpenStep, ...] = ()
     rooms: tuple[Room, ...] = ()
     similar: tuple[Similar, ...] = ()
+    capacity: str = ""
 
 
 NOTHING = Around()
@@ -98,6 +101,15 @@ _OPEN = tuple(state.value for state in OPEN)
 
 Rooms = Callable[[Lease, datetime], Awaitable[tuple[Sequence["Headroom"], Sequence["BudgetRoom"]]]]
 """The ceilings that a lease counts against, as they are now."""
+
+
+Vacancies = Callable[[Place, str], Awaitable[Vacancy]]
+"""What is free of a model in a place; limited in time, since a card waits for it."""
+
+
+async def on_demand(place: Place, model: str) -> Vacancy:
+    """Where nobody counts what places have."""
+    return Vacancy(place, model, on_demand=True)
 
 
 async def no_rooms(lease: Lease, now: datetime) -> tuple[Sequence[Headroom], Sequence[BudgetRoom]]:
@@ -109,11 +121,16 @@ class Surroundings:
     """Looks around a lease for those who write its cards."""
 
     def __init__(
-        self, directory: Directory, leases: Callable[[LeaseQuery], Awaitable[tuple[Lease, ...]]], rooms: Rooms
+        self,
+        directory: Directory,
+        leases: Callable[[LeaseQuery], Awaitable[tuple[Lease, ...]]],
+        rooms: Rooms,
+        vacancies: Vacancies = on_demand,
     ) -> None:
         self._directory = directory
         self._leases = leases
         self._rooms = rooms
+        self._vacancies = vacancies
 
     async def person(self, any_id: str) -> Person | None:
         return await self._directory.person(any_id)
@@ -130,7 +147,13 @@ class Surroundings:
         held, budgets = await self._rooms(lease, now)
         rooms = after_approval(lease, held, budgets)
         query = LeaseQuery(owner_ids=tuple(sorted(lease.holder_ids)), states=_OPEN, limit=SIMILAR_MOST)
-        return Around(asked, rooms, similar(await self._leases(query), lease))
+        found = await self._vacancies(lease.request.place, lease.model)
+        return Around(asked, rooms, similar(await self._leases(query), lease), capacity(found, lease.gpus))
+
+
+def capacity(found: Vacancy, count: int) -> str:
+    """What is free now, in words; nothing where machines are made on demand."""
+    return "" if found.on_demand else vacancy_words(found, count)
 
 
 async def asked_now(gateway: Gateway, lease: Lease) -> Around:

@@ -11,6 +11,8 @@ from bot.ask import Ask
 from bot.attending import Attending
 from bot.browsing import Browsing
 from bot.desk import Desk
+from bot.entering import Entering
+from bot.fleet import FleetView
 from bot.governing import Governing
 from bot.handing import Handing
 from bot.idling import Idling
@@ -37,6 +39,8 @@ class Commands:
         reckoning: Reckoning,
         idling: Idling,
         governing: Governing,
+        fleet: FleetView,
+        entering: Entering,
     ) -> None:
         self._desk = desk
         self._browsing = browsing
@@ -63,6 +67,8 @@ class Commands:
             "away": attending.away,
             "back": attending.back,
             "quota": reckoning.command,
+            "fleet": fleet.command,
+            "access": entering.command,
             "admin": governing.command,
         }
 

@@ -19,7 +19,8 @@ from lessor.domain.money import Money
 from lessor.domain.ownership import LESSOR
 from lessor.domain.pending import Question
 from lessor.domain.questions import waits_for_requester
-from lessor.domain.request import to_the_minute
+from lessor.domain.request import LeaseKind, to_the_minute
+from lessor.domain.resource import Kind, spelt_disk
 from lessor.domain.verdicts import verdict
 from lessor.domain.worktime import next_open
 from lessor.rendering import Safe, mrkdwn
@@ -68,10 +69,17 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "tried": ", ".join(lease.capacity.tried) if lease.capacity else "",
         "left": ", ".join(lease.left),
         "left_count": len(lease.left),
-        "resources": listed([f"{r.kind.value} {r.id}" for r in lease.resources]),
+        "disks": "; ".join(spelt_disk(r) for r in lease.resources if r.kind is Kind.CLAIM),
+        "resources": listed([f"{r.kind.value} {r.id.partition('@')[0]}" for r in lease.resources]),
+        "kind": kind_words(lease.request.kind),
         **_pending(lease, now),
         **idle_facts(lease, now),
     }
+
+
+def kind_words(kind: LeaseKind | None) -> str:
+    """What stands before the GPUs of a lease in a cluster: `namespace with `; nothing before those of a machine."""
+    return f"{kind.value} with " if kind and kind is not LeaseKind.MACHINE else ""
 
 
 def stop_ahead(lease: Lease, now: datetime) -> datetime | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from slack_sdk.models.blocks import ActionsBlock, Block, ButtonElement, SectionBlock
 from slack_sdk.models.views import View
@@ -17,6 +18,7 @@ from bot.facts import facts
 from bot.pending import Pending, Waiting
 from bot.reckoning import Reckoning
 from lessor.domain.errors import Refused
+from lessor.domain.fleet_words import free_words
 from lessor.domain.ladder import Brake
 from lessor.domain.lease import OPEN, Lease
 from lessor.domain.people import Person
@@ -25,6 +27,8 @@ from lessor.ports import LeaseQuery
 MINE_MOST = 10
 DECIDING_MOST = 10
 OTHERS_MOST = 5
+PLACES_MOST = 10
+FREE_WITHIN = timedelta(seconds=1)
 BLOCKS_MOST = 100
 
 
@@ -73,7 +77,14 @@ class Home:
             divider(),
             *sections(words["teams"]),
             *await self._reckoning.teams(person),
+            *await self._free(),
         ]
+
+    async def _free(self) -> list[Block]:
+        """What is free now in places that count themselves; nobody's Home waits long for one that does not answer."""
+        free = [free_words(one) for one in await self._desk.gateway.fleet.free(FREE_WITHIN)]
+        shown = [{"place": place, "words": words} for place, words in free][:PLACES_MOST]
+        return sections(self._desk.wording.parts("home_free.j2", free=shown)["title"]) if shown else []
 
     def _words(self, person: Person, mine: Sequence[Lease], waiting: Waiting) -> dict[str, str]:
         count = len(waiting.requests) + len(waiting.wishes) + len(waiting.offers)

@@ -40,6 +40,7 @@ class Do(StrEnum):
     REQUEST = "request"
     NEXT_PAGE = "next-page"
     HOME_PAGE = "home-page"
+    FLEET_PAGE = "fleet-page"
 
 
 class Form(StrEnum):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from bot.around import Rooms, Surroundings, no_rooms
+from bot.around import Rooms, Surroundings, Vacancies, no_rooms, on_demand
 from bot.blocks.message import Message, compose
 from bot.budgets import BudgetWatch
 from bot.cards import Cards
@@ -54,6 +54,7 @@ class SlackNotifier:
         mail: Mailer | None = None,
         rooms: Rooms = no_rooms,
         pictures: Pictures | None = None,
+        vacancies: Vacancies = on_demand,
     ) -> None:
         self._wording = wording or slack_renderer()
         self._directory = directory
@@ -61,7 +62,7 @@ class SlackNotifier:
         conversations = Conversations(client)
         self._reach = Reach(self._postman, conversations, directory, self._wording, settings, mail)
         self._ledger = ledger
-        around = Surroundings(directory, self._leases, rooms)
+        around = Surroundings(directory, self._leases, rooms, vacancies)
         self._cards = Cards(self._postman, self._reach, around, self._wording, settings)
         threads = Threads(self._postman, self._reach)
         self._chasing = Chasing(self._cards, threads, self._reach, around, self._wording)

@@ -13,6 +13,8 @@ from bot.commands import Commands
 from bot.countering import Countering
 from bot.deciding import Deciding
 from bot.desk import Desk
+from bot.entering import Entering
+from bot.fleet import FleetView
 from bot.forms import Forms
 from bot.governing import Governing
 from bot.granting import Granting
@@ -54,6 +56,7 @@ class Parts:
         self._browsing = Browsing(desk, people)
         handing, attending = Handing(desk, self._acting, whom), Attending(desk, whom)
         reckoning = Reckoning(desk)
+        self._fleet = FleetView(desk)
         self.commands = Commands(
             desk,
             self.requesting,
@@ -64,6 +67,8 @@ class Parts:
             reckoning,
             self._idling,
             Governing(desk, self._acting),
+            self._fleet,
+            Entering(desk),
         )
         self.buttons: dict[str, Handle] = {**self._deciding_buttons(), **self._owning_buttons()}
         self.forms = self._forms()
@@ -104,6 +109,7 @@ class Parts:
             Do.REQUEST: self.requesting.form,
             Do.NEXT_PAGE: self._browsing.next_page,
             Do.HOME_PAGE: self.home.turn,
+            Do.FLEET_PAGE: self._fleet.next_page,
         }
 
     def _forms(self) -> dict[str, Handle]:

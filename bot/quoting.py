@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import structlog
 from slack_sdk.errors import SlackApiError
 
 from bot import slack_errors, wish
-from bot.around import after_approval
+from bot.around import after_approval, capacity
 from bot.ask import Ask, metadata
 from bot.blocks import request_form
 from bot.desk import Desk
-from bot.wish import Wish
+from bot.facts import kind_words
+from bot.wish import TYPE_PREFIX, Wish
 from lessor.domain.errors import FieldError, Refused
 from lessor.domain.lease import Lease
 from lessor.domain.quote import Quote
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from lessor.gateway import Choices
 
 ROOMS_MOST = 6
+CAPACITY_WITHIN = timedelta(seconds=2)
+"""How long the price waits for what is free; the next choice asks again."""
 _VIEWS_MOST = 5_000
 
 
@@ -91,9 +95,18 @@ class Quoting:
                 problem = str(refused)
         total = quote.total(length) if quote and length else None
         values: dict[str, object] = {"quote": quote, "total": total, "length": length, "problem": problem}
-        values |= {"starts": starts, "ends": ends}
+        values |= {"starts": starts, "ends": ends, "kind": kind_words(wish.kind(wanted))}
+        values["capacity"] = await self._capacity(wanted, choices, quote)
         values |= await self._advice(wanted, choices, quote)
         return "\n".join(self._desk.wording.parts("quote.j2", zone=zone, **values).values())
+
+    async def _capacity(self, wanted: Wish, choices: Choices, quote: Quote | None) -> str:
+        """What is free where it is wished for; nothing where nobody can know before it is tried."""
+        model = quote.offer.gpu_model if quote else wanted.model
+        if model.startswith(TYPE_PREFIX):
+            return ""
+        found = await self._desk.gateway.fleet.vacancy(wish.place(wanted, choices), model, CAPACITY_WITHIN)
+        return capacity(found, quote.offer.gpu_count if quote else 1)
 
     async def _advice(self, wanted: Wish, choices: Choices, quote: Quote | None) -> dict[str, object]:
         """What policy, quota and budget would say, once the form says enough; nothing while it does not."""

@@ -86,6 +86,7 @@ class Requesting:
 
     async def form(self, ask: Ask, prefilled: Wish | None = None) -> None:
         """Open the form: loading view first, content when it is there."""
+        self._desk.gateway.fleet.warm()
         opened = await self._opened(ask)
         if opened:
             await self._fill(ask, opened, prefilled or Wish())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bot.ask import metadata
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.money import Money
-from lessor.domain.request import Market, Need, Place, Request, Workload
+from lessor.domain.request import LeaseKind, Market, Need, Place, Request, Workload
 from lessor.intake import read_cap
 from lessor.intake.draft import Draft
 from lessor.when import End, Start, end_after, parse_end, parse_start
@@ -55,6 +55,7 @@ class Wish:
     data: str = ""
     schedule: str = ""
     cap: str = ""
+    kind: str = ""
     checkpoints: bool = False
     snapshot: bool = False
     anyway: bool = False
@@ -100,6 +101,7 @@ def of_view(view: Mapping[str, Any]) -> Wish:
         data=plain.get("data", ""),
         schedule="" if plain.get("schedule") == TEAMS_OWN else plain.get("schedule", ""),
         cap=plain.get("cap", ""),
+        kind=plain.get("kind", ""),
         checkpoints="checkpoints" in options,
         snapshot="snapshot" in options,
         anyway="anyway" in options,
@@ -131,6 +133,7 @@ def of_request(request: Request, zone: str) -> Wish:
         data=request.data,
         schedule=request.schedule,
         cap=request.cap.exact if request.cap else "",
+        kind=request.kind.value if request.kind else "",
         checkpoints=request.checkpoints,
         snapshot=request.snapshot,
     )
@@ -157,6 +160,7 @@ def of_draft(draft: Draft) -> Wish:
         start=draft.start_text,
         schedule=draft.schedule,
         cap=draft.cap_text,
+        kind=draft.kind.value if draft.kind else "",
         project=draft.project,
         data=draft.data,
         checkpoints=draft.checkpoints,
@@ -170,12 +174,14 @@ def completed(wish: Wish, choices: Choices) -> Wish:
     models = [model.model for model in choices.models]
     place = next((p for p in choices.places if p.name == wish.place), choices.places[0])
     markets = [market.value for market in place.markets]
+    kinds = [kind.value for kind in place.kinds]
     return replace(
         wish,
         team=wish.team if wish.team in teams else teams[0],
         model=wish.model if wish.model in models or wish.model.startswith(TYPE_PREFIX) else models[0],
         place=place.name,
         market=wish.market if wish.market in markets else markets[0],
+        kind=wish.kind if wish.kind in kinds else next(iter(kinds), ""),
     )
 
 
@@ -210,6 +216,7 @@ def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) ->
         checkpoints=wish.checkpoints,
         schedule=wish.schedule,
         cap=cap,
+        kind=kind(wish),
     )
 
 
@@ -228,6 +235,11 @@ def times(wish: Wish, choices: Choices, now: datetime, errors: list[FieldError])
     except Refused as refused:
         errors.append(FieldError("end", str(refused)))
         return start, End()
+
+
+def kind(wish: Wish) -> LeaseKind | None:
+    """What is leased; `None` for what the place has first."""
+    return LeaseKind(wish.kind) if wish.kind else None
 
 
 def need(wish: Wish, count: int) -> Need:

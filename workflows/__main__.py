@@ -30,6 +30,7 @@ from bot.settings import slack_settings
 from bot.slack_client import SlackClient
 from lessor import contracts
 from lessor.accounting import Accounting
+from lessor.checkups import Page, check_places, tell_checkups
 from lessor.config import Config, ConfigError
 from lessor.domain.braking import BrakeTerms
 from lessor.domain.idle_plan import IdlePlan
@@ -48,7 +49,7 @@ from lessor.runs import TemporalRuns
 from lessor.settings import Settings, SettingsError, read_settings
 from lessor.sources import telemetry_of
 from lessor.when.calendar import Calendar
-from lessor.wiring import Parts, connect_temporal, judge, open_parts, utc_now
+from lessor.wiring import Parts, build_survey, connect_temporal, judge, open_parts, utc_now
 from workflows.schedule import drop_schedule, keep_schedule, meter_schedule, people_schedule, sweep_schedule
 from workflows.worker import CONCURRENCY, PROVIDERS, QUEUES, Activities, build_workers
 
@@ -123,9 +124,17 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
                 await stack.enter_async_context(worker)
             current = keep_current(parts.live, lambda page: notifier.page(page, utc_now()))
             stack.callback(asyncio.ensure_future(current).cancel)
+            told = _tell_of_rights(parts, queues, lambda page: notifier.page(page, utc_now()))
+            stack.callback(asyncio.ensure_future(told).cancel)
             log.info("worker-ready", queues=queues)
             await stop.wait()
             log.info("worker-stopping")
+
+
+async def _tell_of_rights(parts: Parts, queues: list[str], page: Page) -> None:
+    """Ask the places that this worker serves what it may do there, and say what is missing (case D15)."""
+    places = [Place(one.provider, one.name) for one in parts.config.places if one.provider in queues]
+    await tell_checkups(await check_places(parts.providers, parts.watches, places), page)
 
 
 async def _connected(stop: asyncio.Event) -> Client | None:
@@ -169,14 +178,22 @@ def _activities(
     calendar = Calendar(lambda: parts.config.timetable, lambda: parts.config.waking)
     rooms = Accounting(parts.ledger, plan).around
     pictures = Pictures(slack, parts.ledger, parts.ledger, Drawer().png)
-    by_slack = SlackNotifier(
-        slack, directory, parts.ledger, slack_settings(parts.config), wording, besides.mail, rooms, pictures
-    )
+    slack_says, free = slack_settings(parts.config), build_survey(parts).vacancy
+    by_slack = SlackNotifier(slack, directory, parts.ledger, slack_says, wording, besides.mail, rooms, pictures, free)
     webhook = Webhook(besides.hook, session, parts.ledger) if besides.hook else None
     notifier = Channels(by_slack, webhook)
     activities = Activities(
-        RecordActivities(parts.ledger, directory, plan),
-        AssessmentActivities(parts.providers, judge(parts.live), directory, parts.ledger, utc_now, plan, calendar),
+        RecordActivities(parts.ledger, directory, plan, parts.bookings),
+        AssessmentActivities(
+            parts.providers,
+            judge(parts.live),
+            directory,
+            parts.ledger,
+            utc_now,
+            plan,
+            calendar,
+            parts.bookings,
+        ),
         ProvisioningActivities(parts.providers, parts.ledger, utc_now),
         MessageActivities(notifier, parts.ledger, utc_now),
         SweepActivities(parts.watches, parts.ledger, TemporalRuns(client), utc_now, lambda: parts.config.metering),

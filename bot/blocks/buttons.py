@@ -146,6 +146,10 @@ class Buttons:
         """Another page of App Home; `position` is `mine|deciding`, each the last id of the page before."""
         return button(self._word(word), Do.HOME_PAGE, position)
 
+    def fleet_page(self, position: str) -> ButtonElement:
+        """More leases of the fleet; `position` is what was asked for and the last id of the page before."""
+        return button(self._word("next_page"), Do.FLEET_PAGE, position)
+
     def next_page(self, after: str) -> ButtonElement:
         return self._plain(Do.NEXT_PAGE, "next_page", after)
 

@@ -28,7 +28,7 @@ from lessor.domain.request import Workload
 from lessor.rendering import Renderer, mrkdwn
 
 if TYPE_CHECKING:
-    from lessor.gateway import Choices
+    from lessor.gateway import Choices, PlaceChoice
 
 OPTIONS_MOST = 100
 QUOTE_BLOCK = "quote"
@@ -55,6 +55,7 @@ def form(
         fields.select("model", fields.models(), wish.model, dispatch=True),
         fields.number("count", wish.count, dispatch=True),
         fields.select("place", [(p.name, p.label or p.name) for p in choices.places], wish.place, dispatch=True),
+        *fields.kinds(),
         fields.markets(),
         fields.words_of("start", wish.start, 200),
         fields.end(),
@@ -102,11 +103,17 @@ class _Fields:
         return offered
 
     def markets(self) -> Block:
-        place = next((p for p in self._choices.places if p.name == self._wish.place), None)
+        place = self._place()
         offered = [(m.value, m.value) for m in place.markets] if place else []
-        # The block is another one for every place, since a choice that the new place lacks must not stay chosen.
-        suffix = hashlib.sha256(self._wish.place.encode()).hexdigest()[:8]
-        return self.select("market", offered, self._wish.market, dispatch=True, block_id=f"market-{suffix}")
+        return self.select("market", offered, self._wish.market, dispatch=True, block_id=self._of_place("market"))
+
+    def kinds(self) -> list[Block]:
+        """What is leased; no field where the place has only one kind."""
+        place = self._place()
+        offered = [(kind.value, self.words[f"kind_{kind.value}"]) for kind in place.kinds] if place else []
+        if len(offered) < 2:
+            return []
+        return [self.select("kind", offered, self._wish.kind, dispatch=True, block_id=self._of_place("kind"))]
 
     def select(
         self,
@@ -226,6 +233,13 @@ class _Fields:
             optional=True,
             hint=plain_text(self.words["tags_hint"]),
         )
+
+    def _place(self) -> PlaceChoice | None:
+        return next((p for p in self._choices.places if p.name == self._wish.place), None)
+
+    def _of_place(self, name: str) -> str:
+        """Another block for every place, since a choice that the new place lacks must not stay chosen."""
+        return f"{name}-{hashlib.sha256(self._wish.place.encode()).hexdigest()[:8]}"
 
     def _said(self, more: int = 0) -> dict[str, str]:
         counts = next((m.counts for m in self._choices.models if m.model == self._wish.model), ())

@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from lessor.domain.fleet import Line
+from lessor.domain.pools import Census, Pool
 from lessor.domain.vacancy import Vacancy
 
 ON_DEMAND = "on demand"
 UNSOUGHT = "not looked for"
+MODELS_MOST = 8
 
 
 def figures(line: Line) -> dict[str, str]:
@@ -37,6 +39,8 @@ def vacancy_words(found: Vacancy, count: int) -> str:
         return "on demand: whether there are machines is known when it is tried"
     if found.free is None:
         return f"unknown: {found.problem}" if found.problem else "unknown"
+    if found.total == 0:
+        return f"none: there is no {found.model} here"
     of = f" of {found.total:,}" if found.total is not None else ""
     counted = f" {unit(found)}" if unit(found) else ""
     said = [f"{found.free:,}{of}{counted} free now"]
@@ -49,6 +53,21 @@ def vacancy_words(found: Vacancy, count: int) -> str:
     elif found.together(count) is False:
         said.append("not all on one node")
     return ", ".join(said)
+
+
+def free_words(census: Census) -> tuple[str, str]:
+    """A place by its name, and what is free in it model by model, shortly."""
+    if not census.complete and not census.pools:
+        return census.place.name, "unknown"
+    shown = [f"{pool.model} {_free(pool)}" for pool in census.pools[:MODELS_MOST]]
+    more = len(census.pools) - len(shown)
+    said = ", ".join(shown) or "no GPUs"
+    return census.place.name, f"{said} and {more} more models" if more else said
+
+
+def _free(pool: Pool) -> str:
+    of = f" of {pool.total:,}" if pool.total is not None else ""
+    return f"{number(pool.free)}{of if pool.free is not None else ''}"
 
 
 def unit(one: Line | Vacancy) -> str:

@@ -32,9 +32,10 @@ from lessor.domain.lease import Change, Lease
 from lessor.domain.people import Person
 from lessor.domain.quota import Ceiling, Kind, QuotaPlan
 from lessor.domain.request import Limits, Market, Need, Place
+from lessor.fleet import Surveying
 from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
 from lessor.ledger import SqlLedger, open_ledger
-from lessor.ports import Team
+from lessor.ports import Capacity, Team
 from lessor.rendering import slack_renderer
 from lessor.sandbox.slack import RunningSandbox
 from tests.bot.engine import FakeEngine
@@ -177,7 +178,8 @@ async def _connected(slack: RunningSandbox, socket: AsyncSocketModeHandler) -> N
 
 
 def _limits(person: Person, places: tuple[PlaceChoice, ...], data: tuple[str, ...]) -> Limits:
-    return Limits(person.teams, tuple(one.name for one in places), schedules=("office",), data=data)
+    kinds = {one.name: one.kinds for one in places}
+    return Limits(person.teams, tuple(one.name for one in places), schedules=("office",), data=data, kinds=kinds)
 
 
 @asynccontextmanager
@@ -196,8 +198,12 @@ async def a_world(
     data: tuple[str, ...] = (),
     draw: Draw | None = None,
     idle: IdlePlan | None = None,
+    capacity: Capacity | None = None,
 ) -> AsyncIterator[World]:
-    """The bot connected to `slack`. With `engine` it is another replica before the same workflows."""
+    """The bot connected to `slack`. With `engine` it is another replica before the same workflows.
+
+    `capacity` counts the GPUs of places of kind kubernetes.
+    """
     async with aiohttp.ClientSession() as session:
         api = client(slack.bot_token, base_url=slack.api_url, session=session)
         clock = Clock()
@@ -207,12 +213,17 @@ async def a_world(
         cloud = FakeCloud(clock)
         rooms = Accounting(ledger, lambda: plan).around
         pictures = Pictures(api, ledger, ledger, draw) if draw else None
-        notifier = SlackNotifier(api, directory, ledger, settings, rooms=rooms, pictures=pictures)
+        counting = {"kubernetes": capacity} if capacity else {}
+        watches = {"aws": cloud, "kubernetes": cloud}
+        fleet = Surveying(ledger, counting, watches, lambda: [Place(p.provider, p.name) for p in places], clock)
+        notifier = SlackNotifier(
+            api, directory, ledger, settings, rooms=rooms, pictures=pictures, vacancies=fleet.vacancy
+        )
         engine_ = engine or FakeEngine(ledger, directory, notifier, cloud, clock)
         offering = Offering(places, models, lambda p: _limits(p, places, data), lambda: plan, judge)
         if idle is not None:
             offering = replace(offering, metering=lambda: timedelta(minutes=1), idle=lambda: idle)
-        gateway = Gateway(engine_, ledger, directory, {"aws": cloud}, offering, clock)
+        gateway = Gateway(engine_, ledger, directory, {"aws": cloud, "kubernetes": cloud}, offering, clock, fleet)
         installation = await introduce(api)
         desk = Desk(gateway, api, slack_renderer(), settings, clock, home=installation.home)
         app = build_app(desk, installation)
