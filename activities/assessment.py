@@ -13,6 +13,8 @@ from activities.errors import as_application_errors
 from activities.leases import lease_of
 from lessor import approvers
 from lessor.accounting import Accounting, Plan
+from lessor.booked import Booked
+from lessor.books import Bookings
 from lessor.casework import Casework
 from lessor.contracts import Assessment, LeaseRef, StaffInput, Weigh, Weighed
 from lessor.domain import extension
@@ -42,7 +44,9 @@ class AssessmentActivities:
         clock: Callable[[], datetime],
         plan: Plan = QuotaPlan,
         calendar: Calendar | None = None,
+        bookings: Bookings | None = None,
     ) -> None:
+        self._bookings = bookings or Booked()
         self._providers = providers
         self._judge = judge
         self._directory = directory
@@ -84,8 +88,8 @@ class AssessmentActivities:
     async def weigh(self, wanted: Weigh) -> Weighed:
         """What the policy says of a lease that ran until then, at the price it has, and who has to be asked for it.
 
-        Takes what the longer lease needs of budgets once nobody has to be asked any more; raises `Refused` with the
-        numbers when that does not fit.
+        Takes the machine for so long, where machines are booked, also while people are asked; and what the longer lease
+        needs of budgets once nobody has to be asked any more. Raises `Refused` with the words when that does not fit.
         """
         with as_application_errors():
             lease = await asyncio.to_thread(lease_of, self._ledger, LeaseRef(wanted.lease_id, 0))
@@ -98,6 +102,7 @@ class AssessmentActivities:
             missing = () if wanted.granted else extension.missing(lease, decision, wanted.person)
             if decision.outcome is Outcome.DENY:
                 return Weighed(decision)
+            await asyncio.to_thread(self._bookings.prolong, moved, now)
             if missing:
                 requester = replace(owner, ids=tuple({*lease.requester_ids, *wanted.person.all_ids}))
                 team = lease.request.team

@@ -9,8 +9,11 @@ from temporalio import activity
 from activities.beating import blocking
 from activities.errors import as_application_errors
 from lessor.accounting import Accounting, Plan
+from lessor.booked import Booked
+from lessor.books import Bookings
 from lessor.contracts import Counted, LeaseRef, PageInput, RecordInput
 from lessor.domain.commitments import TAKES_MORE
+from lessor.domain.errors import Refused
 from lessor.domain.lease import FINAL, State
 from lessor.domain.people import Person
 from lessor.domain.quota import QuotaPlan
@@ -26,7 +29,10 @@ UNCOUNTED = (State.REQUESTED, State.AWAITING_APPROVAL)
 class RecordActivities:
     """Writes leases and events, takes and gives back quota, says who a person is."""
 
-    def __init__(self, ledger: Ledger, directory: Directory, plan: Plan = QuotaPlan) -> None:
+    def __init__(
+        self, ledger: Ledger, directory: Directory, plan: Plan = QuotaPlan, bookings: Bookings | None = None
+    ) -> None:
+        self._bookings = bookings or Booked()
         self._ledger = ledger
         self._directory = directory
         self._plan = plan
@@ -43,21 +49,28 @@ class RecordActivities:
         self._ledger.record(lease, wanted.events, counted)
         if lease.state in HOLDS_NOTHING:
             self._ledger.release(lease.id)
+        self._bookings.follow(lease, at)
         if counted is None or TAKES_MORE.isdisjoint(event.type for event in wanted.events):
             return None
         return self._accounting.alerts(lease, at) or None
 
     @blocking
     def reserve(self, wanted: Counted) -> None:
-        """Take what the lease needs of quotas and budgets, for the owner and team that it has.
+        """Take what the lease needs of quotas and budgets, for the owner and team that it has, and what is booked.
 
-        Raises `Refused` with the numbers when it does not fit.
+        Raises `Refused` with the numbers, or with when it is free, when it does not fit.
         """
         with as_application_errors():
             plan = self._plan()
             metering = metered(wanted.lease, plan, wanted.at)
             ceilings = plan.of(metering.account, wanted.lease.model)
-            self._ledger.reserve(reservation_of(wanted.lease, plan), ceilings, metering)
+            fresh = self._bookings.book(wanted.lease, wanted.at)
+            try:
+                self._ledger.reserve(reservation_of(wanted.lease, plan), ceilings, metering)
+            except Refused:
+                if fresh:
+                    self._ledger.unbook(wanted.lease.id)
+                raise
 
     @blocking
     def commit(self, wanted: Counted) -> None:
@@ -67,8 +80,9 @@ class RecordActivities:
 
     @blocking
     def give_back(self, wanted: LeaseRef) -> None:
-        """Give the lease's quota back; a second time changes nothing."""
+        """Give the lease's quota back, and what is booked for it; a second time changes nothing."""
         self._ledger.release(wanted.lease_id)
+        self._ledger.unbook(wanted.lease_id)
 
     @activity.defn
     async def identify(self, any_id: str) -> Person:

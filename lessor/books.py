@@ -252,8 +252,8 @@ class Ledger(
 class Bookings(Protocol):
     """Keeps what a place has for leases ahead of time, for places where things are booked."""
 
-    def book(self, lease: Lease, at: datetime) -> None:
-        """Keep something for an approved lease from its start on; what it has already stays.
+    def book(self, lease: Lease, at: datetime) -> bool:
+        """Keep something for an approved lease from its start on, and whether it was; what it has already stays.
 
         Raises `Refused` ("booked") when a lease with a start cannot have anything then. One without a start waits.
         """
@@ -265,10 +265,6 @@ class Bookings(Protocol):
 
     def follow(self, lease: Lease, at: datetime) -> None:
         """Bring what is kept in line with a lease as it is now; never raises for what is somebody else's."""
-        ...
-
-    def give_up(self, lease_id: str) -> None:
-        """Keep nothing for a lease that has not begun any more; a second time changes nothing."""
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Protocol
 
@@ -19,6 +20,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from lessor import contracts, search_attributes
 from lessor.contracts import Act, Answer, LeaseInput
+from lessor.domain.request import Place
 from lessor.domain.terms import Terms
 from lessor.looking import Report, look_now
 from lessor.ports import Submission
@@ -55,16 +57,29 @@ class Engine(Protocol):
 
 
 class TemporalEngine:
-    """The real engine. `terms` are the organisation's timings now, copied into each new lease."""
+    """The real engine. `terms` are the organisation's timings now, copied into each new lease.
 
-    def __init__(self, client: Client, terms: Callable[[], Terms], *, answer_within: timedelta = ANSWER_WITHIN) -> None:
+    `grace` is that of a place which has one of its own.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        terms: Callable[[], Terms],
+        *,
+        answer_within: timedelta = ANSWER_WITHIN,
+        grace: Callable[[Place], timedelta | None] = lambda _: None,
+    ) -> None:
         self._client = client
         self._terms = terms
+        self._grace = grace
         self._answer_within = answer_within
 
     async def start(self, submission: Submission) -> bool:
-        start = LeaseInput(submission.lease_id, request=submission.request, terms=self._terms())
-        request = submission.request
+        request, terms = submission.request, self._terms()
+        own = self._grace(request.place)
+        terms = terms if own is None else replace(terms, grace=own)
+        start = LeaseInput(submission.lease_id, request=request, terms=terms)
         try:
             await self._client.start_workflow(
                 contracts.LEASE_WORKFLOW,

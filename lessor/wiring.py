@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from temporalio.client import Client
 
 from lessor.absences import AbsenceAware
+from lessor.booked import Booked
+from lessor.books import Bookings
 from lessor.catalog import Catalogue, load_catalogue
 from lessor.config import Config, PlaceConfig
 from lessor.converter import data_converter
@@ -19,8 +21,9 @@ from lessor.engine import TemporalEngine
 from lessor.fleet import Surveying, counting
 from lessor.gateway import Gateway, ModelChoice, Offering, PlaceChoice
 from lessor.ledger import SqlLedger, open_ledger
-from lessor.placing import ec2_places
+from lessor.placing import ec2_places, kubernetes_provider
 from lessor.policyfile import compile_policy
+from lessor.pooling import grace_of, machines_provider
 from lessor.ports import Directory, Provider, Watch
 from lessor.providers.aws import Ec2Provider
 from lessor.reload import LiveConfig, LiveDirectory
@@ -42,6 +45,7 @@ class Parts:
     providers: Mapping[str, Provider]
     catalogue: Catalogue
     watches: Mapping[str, Watch]
+    bookings: Bookings = field(default_factory=Booked)
 
     @property
     def config(self) -> Config:
@@ -74,7 +78,16 @@ def open_parts(settings: Settings, live: LiveConfig) -> Parts:
     ec2 = Ec2Provider(ec2_places(config), catalogue, templates=settings.lessor_templates)
     people = LiveDirectory(live)
     known = _as_of_now(people, live, ledger)
-    return Parts(live, ledger, people, known, {"aws": ec2}, catalogue, {"aws": ec2})
+    providers: dict[str, Provider] = {"aws": ec2}
+    watches: dict[str, Watch] = {"aws": ec2}
+    clusters = kubernetes_provider(live, catalogue, settings.lessor_templates)
+    if clusters is not None:
+        providers["kubernetes"] = watches["kubernetes"] = clusters
+    machines = machines_provider(live, settings.lessor_config.parent, ledger, catalogue)
+    if machines is not None:
+        providers["machines"] = watches["machines"] = machines
+    bookings = Booked({"machines": machines} if machines is not None else {})
+    return Parts(live, ledger, people, known, providers, catalogue, watches, bookings)
 
 
 def _as_of_now(people: Directory, live: LiveConfig, ledger: SqlLedger) -> Directory:
@@ -100,7 +113,7 @@ def build_gateway(parts: Parts, client: Client, judging: Judge | None = None) ->
         lambda: live.config.metering,
         lambda: live.config.idle_plan,
     )
-    engine = TemporalEngine(client, live.derived(Config.terms))
+    engine = TemporalEngine(client, live.derived(Config.terms), grace=lambda place: grace_of(live, place))
     fleet = build_survey(parts)
     return Gateway(engine, parts.ledger, parts.directory, parts.providers, offering, utc_now, fleet)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from lessor.cli.output import print_json, tell
 from lessor.cli.session import DONE, USAGE, refusals
 from lessor.config import Config, ConfigError, load
+from lessor.config.inventory import check_inventories
 from lessor.settings import read_settings
 
 
@@ -16,6 +17,7 @@ def check_config(path: Path | None, as_json: bool) -> int:
         file = path or read_settings().lessor_config
         try:
             config = load(file)
+            check_inventories(config, file.parent)
         except ConfigError as error:
             if not as_json:
                 raise

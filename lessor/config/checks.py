@@ -9,6 +9,7 @@ from lessor.config.budgeting import check_limits
 from lessor.config.configuration import Config
 from lessor.config.deciders import approver, check_stand_ins, varies
 from lessor.config.idling import check_idling
+from lessor.config.inventory import check_pool
 from lessor.config.model import LeaseConfig, PlaceConfig
 from lessor.config.notifications import check_notifications
 from lessor.config.problems import KeyPath
@@ -201,6 +202,8 @@ def _kind(place: PlaceConfig, path: KeyPath) -> Found:
             yield (*path, provider), f"is of use only with provider: {provider}"
         if section is None and place.provider == provider:
             yield path, f"is a place of provider {provider} without its section; add {provider}: {{}}"
+    if place.machines is not None:
+        yield from check_pool(place.machines, (*path, "machines"))
     if place.provider == "aws" and not place.regions:
         yield path, "has no regions; add regions: [us-east-1], the preferred one first"
     for key in ("regions", "zones", "instance_types") if place.provider != "aws" else ():

@@ -72,3 +72,6 @@ class MachinesConfig(Section):
     """How often each machine's health is looked at."""
     clean_up: Duration = timedelta(minutes=10)
     """How long after a lease a machine is kept free before the next one may begin."""
+    grace: Duration = timedelta(hours=1)
+    """How long after its end a lease keeps its machine, locked, in case its owner asks for it back; nobody else gets it
+    meanwhile."""

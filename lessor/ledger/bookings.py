@@ -69,7 +69,6 @@ class SqlBookingBook(Book):
     def unbook(self, lease_id: str) -> None:
         """Give up what is only booked; what is or was held stays, since somebody may be let in there."""
         with self._db.write() as connection:
-            self._db.alone(connection, BOOKINGS_LOCK)
             connection.execute(_DROP, {"lease": lease_id})
 
     def health(self, place: str) -> tuple[Health, ...]:

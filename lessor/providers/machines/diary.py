@@ -59,10 +59,6 @@ class Diary:
         made = self.settle(pool, decide, booking.lease_id)
         return made[0] if made else None
 
-    def unbook(self, lease_id: str) -> None:
-        with _ledger():
-            self._book.unbook(lease_id)
-
     def health(self, pool: Pool) -> Mapping[str, Health]:
         """What the latest check of each machine found; nothing counts where nothing is checked."""
         if not pool.commands.health:

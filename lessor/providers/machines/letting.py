@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lessor.domain.bookings import Booking
 from lessor.domain.machines import Machine
-from lessor.ports import Heartbeat, RetryableError
+from lessor.ports import Heartbeat, PermanentError, RetryableError
 from lessor.providers.machines.hooks import Access, Hooks, Who
 from lessor.providers.machines.pool import Pool
 
@@ -30,6 +30,12 @@ class Letting:
         if not pool.commands.let_in:
             return
         people = self._people(booking.lease_id, booking.owner)
+        if not people:
+            self.lock_out(pool, booking, heartbeat)
+            raise PermanentError(
+                f"{booking.owner} is no active person of this organisation, so nobody was let into {booking.machine}",
+                "nobody-to-let-in",
+            )
         self._hooks.grant(pool, machine_of(pool, booking), booking, people, heartbeat)
         found = self.who(pool, booking, heartbeat)
         wanted = {one.name for one in people}

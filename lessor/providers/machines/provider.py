@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from lessor.books import BookingBook
 from lessor.catalog import Catalogue
 from lessor.domain.bookings import TAKEN, Booking
+from lessor.domain.lease import Lease
 from lessor.domain.machines import Fitness, Health
 from lessor.domain.pools import Census
 from lessor.domain.provisioning import Candidate, Order, Provisioned
@@ -26,12 +27,13 @@ from lessor.providers.machines.lifecycle import Lifecycle
 from lessor.providers.machines.offers import Offers
 from lessor.providers.machines.pool import Pool
 from lessor.providers.machines.removal import Removal
+from lessor.providers.machines.reserving import Reserving
 from lessor.providers.machines.running import run
 from lessor.providers.machines.usable import Usable
 
 
 class MachinesProvider:
-    """Implements `Provider`, `Watch` and `Capacity`. Calls block; it may be shared between threads.
+    """Implements `Provider`, `Watch`, `Capacity` and `Bookings`. Calls block; it may be shared between threads.
 
     `pools` is by the name in `lessor.yaml`. Whose a machine is stands in `book`; `people` says who is let in for a
     lease and its owner.
@@ -59,6 +61,7 @@ class MachinesProvider:
         self._removal = Removal(self._diary, self._letting, clock)
         self._usable = Usable(self._diary, self._letting, self._removal, clock)
         self._lifecycle = Lifecycle(self._diary, self._letting)
+        self._reserving = Reserving(self._diary, self._offers)
 
     def offers(self, need: Need, place: Place, market: Market) -> tuple[Offer, ...]:
         """Everything that fills `need`, cheapest first, unknown prices last, whether or not it is free now."""
@@ -122,8 +125,13 @@ class MachinesProvider:
         """Let people in until then, so that the machine itself knows the end (law 10)."""
         self._lifecycle.set_end(self._pool(place), lease_id, ends)
 
-    def set_owner(self, lease_id: str, place: Place, owner: str, team: str, cost_center: str) -> None:
-        """Let in those whose it is now; a second time changes nothing."""
+    def set_owner(
+        self, lease_id: str, place: Place, owner: str, team: str, cost_center: str, co_owners: Sequence[str] = ()
+    ) -> None:
+        """Let in those whose it is now, and nobody else; a second time changes nothing.
+
+        Those who share it are read from the ledger, as with each grant, so that no grant forgets them.
+        """
         self._lifecycle.set_owner(self._pool(place), lease_id, owner, team, cost_center)
 
     def conditions(self, place: Place) -> tuple[Tagged, ...]:
@@ -150,6 +158,18 @@ class MachinesProvider:
     def census(self, place: Place) -> Census:
         """What the pool has and who holds it, by the record."""
         return census.census(self._pool(place), place, self._diary, self._clock)
+
+    def book(self, lease: Lease, at: datetime) -> bool:
+        """Keep a machine for an approved lease. Raises `Refused` ("booked") when one with a start cannot have any."""
+        return self._reserving.book(self._pool(lease.request.place), lease, at)
+
+    def prolong(self, lease: Lease, at: datetime) -> None:
+        """Take the time until the lease's end. Raises `Refused` ("booked") when that is somebody else's."""
+        self._reserving.prolong(self._pool(lease.request.place), lease)
+
+    def follow(self, lease: Lease, at: datetime) -> None:
+        """Bring what is kept in line with the lease; never raises."""
+        self._reserving.follow(self._pools.get(lease.request.place.name), lease)
 
     def _tagged(self, pool: Pool, booking: Booking, access: Access, health: Mapping[str, Health]) -> Tagged:
         found = seen.resource(pool, booking, access, health)
