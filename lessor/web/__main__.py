@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import ipaddress
+import signal
 import socket
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import uvicorn
 
@@ -18,12 +20,13 @@ from lessor.metrics import served_metrics
 from lessor.ports import LedgerUnavailableError
 from lessor.reload import LiveConfig, keep_current
 from lessor.rendering import page_renderer
-from lessor.settings import Settings, SettingsError, read_settings, temporal_connect_config
+from lessor.settings import WANTED, Settings, SettingsError, read_settings, temporal_connect_config
 from lessor.web.app import make_application
 from lessor.web.desk import Desk, Scene
 from lessor.wiring import Parts, build_gateway, connect_temporal, open_parts, utc_now
 
 PORT = 7417
+NEEDED = "LESSOR_WEB_TOKEN"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -35,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         settings = read_settings()
         if not (_is_loopback(chosen.host) or settings.lessor_web_token):
-            settings.require("LESSOR_WEB_TOKEN")
+            raise SettingsError(f"{NEEDED}: is not set, and is needed to listen on {chosen.host}; it {WANTED[NEEDED]}")
         with _listening(chosen.host, chosen.port) as listener, served_metrics(settings.lessor_metrics_port):
             parts = open_parts(settings, LiveConfig.read(settings.lessor_config))
             try:
@@ -46,6 +49,16 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"lessor dashboard: {error}\n")
         return 2
     return 0
+
+
+class _Server(uvicorn.Server):
+    """Ends in good order when it is told to: uvicorn itself would end by the signal once more."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, self.handle_exit, number, None)
+        yield
 
 
 async def _serve(settings: Settings, parts: Parts, listener: socket.socket) -> None:
@@ -60,11 +73,13 @@ async def _serve(settings: Settings, parts: Parts, listener: socket.socket) -> N
         _temporal(settings),
         token,
     )
-    config = uvicorn.Config(make_application(desk), log_level="warning", access_log=False, server_header=False)
+    config = uvicorn.Config(
+        make_application(desk), log_level="warning", access_log=False, server_header=False, lifespan="off"
+    )
     current = asyncio.ensure_future(keep_current(parts.live))
     try:
         print(f"lessor dashboard: http://{_spelled(listener)}/", flush=True)  # noqa: T201 - where to look
-        await uvicorn.Server(config).serve(sockets=[listener])
+        await _Server(config).serve(sockets=[listener])
     finally:
         current.cancel()
         with suppress(asyncio.CancelledError):
@@ -99,6 +114,7 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
+        listener.listen()
     except (OSError, OverflowError) as error:
         listener.close()
         why = ((error.strerror if isinstance(error, OSError) else "") or str(error)).lower()

@@ -20,9 +20,10 @@ from lessor.gateway import Gateway, Offering
 from lessor.ledger import SqlLedger
 from lessor.rendering import page_renderer
 from lessor.web import Desk, Scene, make_application
+from lessor.web.desk import Draw
 from tests.builders import PEOPLE, a_person, a_request, a_story
 from tests.fakes import FakeDirectory
-from tests.metering import BUSY, MINUTE, START, Meter
+from tests.metering import BUSY, IDLE, MINUTE, START, Meter
 
 TOKEN = "a-token-that-is-long-enough"
 SCENE = Scene(
@@ -50,6 +51,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.meter = Meter(self.ledger)
+        self.draw: Draw = self._draw
         self.directory = FakeDirectory((*NAMED, a_person("U0HOSTILE", name="<script>alert(1)</script>")))
 
     @property
@@ -62,7 +64,7 @@ class World:
             page_renderer(),
             lambda: SCENE,
             lambda: self.now,
-            self._draw,
+            self.draw,
             "http://127.0.0.1:8080/namespaces/x",
             self.token,
         )
@@ -80,16 +82,19 @@ class World:
         return lease
 
     def record(self, lease: Lease, *events: Event) -> None:
-        for event in events:
-            self.ledger.record(lease, [event])
+        self.ledger.record(lease, events)
 
     async def idle_fleet(self, leases: Sequence[Lease], minutes: int) -> None:
         """They work for some minutes, then do nothing for so many."""
         self.meter.source.all(leases, BUSY)
         await self.meter.ticks(10)
-        self.meter.source.all(leases, replace(BUSY, engine=0.0, util=0.0, power=60.0, processes=0))
+        self.meter.source.all(leases, IDLE)
         await self.meter.ticks(minutes)
         self.now = self.meter.now + timedelta(seconds=20)
+
+    def draws_with(self, draw: Draw) -> None:
+        """Charts are drawn by this from now on."""
+        self.draw = draw
 
     async def _draw(self, shown: Figures, kind: str) -> bytes:
         self.drawn.append((shown, kind))
