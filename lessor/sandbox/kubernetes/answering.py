@@ -7,20 +7,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lessor.sandbox.kubernetes import discovery, errors
-from lessor.sandbox.kubernetes.calls import Call, Target, target, verb
+from lessor.sandbox.kubernetes.calls import Call, Target, is_served, target, verb
 from lessor.sandbox.kubernetes.cluster import Heard, SimulatedCluster
 from lessor.sandbox.kubernetes.errors import Refused
 from lessor.sandbox.kubernetes.faults import Fault
 from lessor.sandbox.kubernetes.kinds import Kind
 from lessor.sandbox.kubernetes.managed import APPLY, UPDATE, Writer
+from lessor.sandbox.kubernetes.patches import MERGE, OPERATIONS, STRATEGIC
 from lessor.sandbox.kubernetes.rbac import Access
 from lessor.sandbox.kubernetes.reading import chosen, listing
 from lessor.sandbox.kubernetes.registry import Request, User
 from lessor.sandbox.kubernetes.reviews import reviewed
 
 Obj = dict[str, Any]
-_MERGE, _APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
-_PATCHES = f"{_MERGE}, {_APPLY}"
+_APPLY = "application/apply-patch+yaml"
+_RETURNED = {
+    "Pod",
+    "Namespace",
+    "PersistentVolumeClaim",
+    "PersistentVolume",
+    "ResourceQuota",
+    "ServiceAccount",
+    "Service",
+}
+"""Kinds of which the last state is answered when they are deleted."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +46,19 @@ class Watching:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent. `delay` in seconds; with `lost` the connection breaks instead of an answer."""
+    """What is sent. `delay` in seconds; with `lost` the connection breaks instead of an answer, and `text` is
+    sent as it is."""
 
     code: int
     body: Obj = field(default_factory=dict)
     watching: Watching | None = None
     delay: float = 0.0
     lost: bool = False
+    text: str = ""
+
+
+NOWHERE = Answer(404, text="404 page not found\n")
+"""What is answered under groups and versions that are not served at all: no Status object."""
 
 
 def answer(cluster: SimulatedCluster, call: Call) -> Answer:
@@ -64,6 +80,8 @@ class _Asked:
     def answer(self) -> Answer:
         fault = None
         try:
+            if not is_served(self._cluster.served, self._call.path):
+                return self._noted(NOWHERE)
             of = target(self._cluster.served, self._call.path)
             if of is not None:
                 self._access = of.access(verb(self._call, of))
@@ -105,9 +123,7 @@ class _Asked:
                 if len(parts) == 3
                 else discovery.group(served, parts[1])
             )
-        if found is None:
-            raise errors.no_such_path()
-        return Answer(200, found)
+        return Answer(200, found) if found else NOWHERE
 
     def _allowed(self, of: Target) -> Answer:
         if of.group in self._cluster.settings.unavailable:
@@ -157,7 +173,8 @@ class _Asked:
                 raise errors.invalid(_OPTIONS, "", [errors.missing("fieldManager", "is required for apply patch")])
             wish = call.document()
             if not wish.get("apiVersion") or not wish.get("kind"):
-                raise errors.bad_request("error parsing YAML: apiVersion and kind must be set")
+                what = f"{wish.get('apiVersion') or '/'}, Kind={wish.get('kind') or ''}"
+                raise errors.bad_request(f"invalid object type: {what}")
             exists = self._cluster.store.get(kind, of.namespace, of.name) is not None
             if not exists:
                 self._cluster.rights.check(self._user, of.access("create"))
@@ -166,16 +183,16 @@ class _Asked:
                 kind, of.namespace, of.name, wish, self._request(of, APPLY), force=call.flag("force")
             )
             return Answer(201 if new else 200, obj)
-        if call.content_type != _MERGE:
-            raise errors.unsupported(_PATCHES)
-        document = call.document()
+        if call.content_type not in (MERGE, OPERATIONS, STRATEGIC):
+            raise errors.unsupported()
         if of.sub == "scale":
-            return self._scaled(of, kind, document)
-        return Answer(200, registry.merge(kind, of.namespace, of.name, document, self._request(of)))
+            return self._scaled(of, kind, call.document())
+        change = call.json()
+        return Answer(200, registry.patch(kind, of.namespace, of.name, change, self._request(of), call.content_type))
 
     def _scaled(self, of: Target, kind: Kind, document: Obj) -> Answer:
         change = {"spec": {"replicas": (document.get("spec") or {}).get("replicas", 0)}}
-        obj = self._cluster.registry.merge(kind, of.namespace, of.name, change, self._request(of))
+        obj = self._cluster.registry.patch(kind, of.namespace, of.name, change, self._request(of))
         return Answer(200, _scale(kind, obj))
 
     def _delete(self, of: Target, kind: Kind) -> Answer:
@@ -183,7 +200,7 @@ class _Asked:
         self._cluster.registry.get(kind, of.namespace, of.name)
         self._cluster.admission.deleting(kind, of.name)
         obj = self._cluster.registry.delete(kind, of.namespace, of.name, options, dry=self._is_dry())
-        if "deletionTimestamp" in obj["metadata"] or kind.kind in ("Pod", "Namespace", "PersistentVolumeClaim"):
+        if "deletionTimestamp" in obj["metadata"] or kind.kind in _RETURNED:
             return Answer(200, obj)
         details = {"name": of.name, "group": of.group, "kind": of.plural, "uid": obj["metadata"]["uid"]}
         details = {key: value for key, value in details.items() if value}

@@ -36,6 +36,13 @@ class Call:
     def content_type(self) -> str:
         return self.headers.get("content-type", "application/json").partition(";")[0].strip()
 
+    def json(self) -> Any:
+        """The body, of any shape. Raises `Refused` (400)."""
+        try:
+            return json.loads(self.body or b"{}")
+        except ValueError as error:
+            raise bad_request(f"error decoding patch: {error}") from error
+
     def document(self) -> Obj:
         """The body. Raises `Refused` (400) for what is no object."""
         if not self.body:
@@ -67,6 +74,14 @@ class Target:
         resource = f"{self.plural}/{self.sub}" if self.sub else self.plural
         where = self.name if self.plural == "namespaces" and not self.group else self.namespace
         return Access(verb, self.group, resource, where, self.name)
+
+
+def is_served(served: Served, path: str) -> bool:
+    """Whether there is anything under the group and version of a path."""
+    parts = [part for part in path.split("/") if part]
+    if parts[:1] == ["apis"] and len(parts) > 2:
+        return parts[2] in served.groups().get(parts[1], [])
+    return parts[:1] != ["api"] or len(parts) < 2 or parts[1] == "v1"
 
 
 def target(served: Served, path: str) -> Target | None:

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from lessor.sandbox.kubernetes import schema
-from lessor.sandbox.kubernetes.errors import bad_request
+from lessor.sandbox.kubernetes.errors import Refused, bad_request
 from lessor.sandbox.kubernetes.kinds import Kind
 
 Obj = dict[str, Any]
@@ -25,8 +25,8 @@ def decoded(kind: Kind, namespace: str, given: Obj, *, applied: bool = False, st
     if unknown and applied:
         told = "; ".join(f".{one}: field not declared in schema" for one in unknown)
         name = (given.get("metadata") or {}).get("name", "")
-        what = f"({namespace}/{name}; {kind.api_version}, Kind={kind.kind})"
-        raise bad_request(f"failed to create typed patch object {what}: {told}")
+        what = f"({namespace}/{name}; {kind.group}/{kind.version}, Kind={kind.kind})"
+        raise Refused(500, "", f"failed to create typed patch object {what}: {told}")
     if unknown and strict:
         told = ", ".join(f'unknown field "{one}"' for one in unknown)
         raise bad_request(f"{_handled(kind)}: strict decoding error: {told}")
@@ -36,24 +36,11 @@ def decoded(kind: Kind, namespace: str, given: Obj, *, applied: bool = False, st
     return whole
 
 
-def merge_patched(target: Any, change: Any) -> Any:
-    """RFC 7396."""
-    if not isinstance(change, dict):
-        return copy.deepcopy(change)
-    result = dict(target) if isinstance(target, dict) else {}
-    for key, value in change.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = merge_patched(result.get(key), value)
-    return result
-
-
 def _check_kind(kind: Kind, given: Obj) -> None:
     version, name = given.get("apiVersion") or kind.api_version, given.get("kind") or kind.kind
     if (version, name) != (kind.api_version, kind.kind):
-        what = f"the API version in the data ({version}, Kind={name}) does not match the expected API version"
-        raise bad_request(f"{what} ({kind.api_version}, Kind={kind.kind})")
+        what = f'{name} in version "{version.rpartition("/")[2]}" cannot be handled as a {kind.kind}'
+        raise bad_request(f"{what}: it is {version}, and what is served here is {kind.api_version}")
 
 
 def _handled(kind: Kind) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ class Refused(Exception):
         metadata = self.details.pop("metadata", None)
         if metadata:
             status["metadata"] = metadata
-        status |= {"message": self.message, "reason": self.reason}
+        status |= {"message": self.message} | ({"reason": self.reason} if self.reason else {})
         if self.details:
             status["details"] = self.details
         return status | {"code": self.code}
@@ -73,7 +74,7 @@ def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> Refused:
 
 def wrong(field: str, value: Any, why: str) -> Cause:
     """One field with a value that is not allowed."""
-    shown = f'"{value}"' if isinstance(value, str) else value
+    shown = json.dumps(value, separators=(",", ":"))
     return {"reason": "FieldValueInvalid", "message": f"Invalid value: {shown}: {why}", "field": field}
 
 
@@ -100,12 +101,8 @@ def expired(message: str, token: str = "") -> Refused:
     return Refused(410, "Expired", message, details)
 
 
-def unsupported(content_type: str) -> Refused:
-    return Refused(
-        415,
-        "UnsupportedMediaType",
-        f"the body of the request was in an unknown format - accepted media types include: {content_type}",
-    )
+def unsupported() -> Refused:
+    return Refused(415, "UnsupportedMediaType", "415: Unsupported Media Type")
 
 
 def _details(kind: Kind, name: str) -> dict[str, Any]:

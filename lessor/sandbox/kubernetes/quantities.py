@@ -27,7 +27,7 @@ def amount(text: Any) -> Decimal:
 def written(number: Decimal, like: str = "") -> str:
     """A number as a quantity, in the unit of `like` where it comes out whole."""
     found = _PATTERN.match(like)
-    suffix = found[3] or "" if found else ""
+    suffix = found[3] or "" if found and number else ""
     for unit in (suffix, ""):
         value = number / _SUFFIXES[unit]
         if value == value.to_integral_value():

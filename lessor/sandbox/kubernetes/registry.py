@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from lessor.sandbox.kubernetes import defaults, errors, managed, metadata, validation
 from lessor.sandbox.kubernetes.clock import Clock, stamp
-from lessor.sandbox.kubernetes.decoding import decoded, merge_patched
+from lessor.sandbox.kubernetes.decoding import decoded
 from lessor.sandbox.kubernetes.kinds import Kind, kind
 from lessor.sandbox.kubernetes.managed import APPLY, Writer
+from lessor.sandbox.kubernetes.patches import MERGE, patched
 from lessor.sandbox.kubernetes.store import Store
 
 Obj = dict[str, Any]
@@ -73,6 +74,7 @@ class Registry:
             meta.pop(mine, None)
         if kind.status:
             obj.pop("status", None)
+            obj |= {} if kind.extension else {"status": {}}
         obj = defaults.filled(kind.kind, obj)
         self._admission.creating(kind, obj, dry=request.dry)
         meta = obj["metadata"]
@@ -91,15 +93,18 @@ class Registry:
     def replace(self, kind: Kind, namespace: str, name: str, given: Obj, request: Request = Request()) -> Obj:
         """The object as it is given. Raises `Refused`, 409 when it names another version or uid."""
         before = self.get(kind, namespace, name)
-        return self._update(kind, before, _decoded(kind, namespace, given, request), request)
-
-    def merge(self, kind: Kind, namespace: str, name: str, change: Obj, request: Request = Request()) -> Obj:
-        """A JSON merge patch."""
-        before = self.get(kind, namespace, name)
-        after = _decoded(kind, namespace, merge_patched(before, change), request)
-        if "resourceVersion" not in change.get("metadata", {}):
-            after["metadata"].pop("resourceVersion", None)
+        after = _decoded(kind, namespace, given, request)
+        uid = before["metadata"]["uid"]
+        if after["metadata"].get("uid") not in (None, "", uid):
+            raise errors.another_uid(kind, name, after["metadata"]["uid"], uid)
         return self._update(kind, before, after, request)
+
+    def patch(
+        self, kind: Kind, namespace: str, name: str, change: Any, request: Request = Request(), how: str = MERGE
+    ) -> Obj:
+        """A patch of one of the ways of `patches`; a merge patch unless said otherwise."""
+        before = self.get(kind, namespace, name)
+        return self._update(kind, before, _decoded(kind, namespace, patched(before, change, how), request), request)
 
     def apply(
         self, kind: Kind, namespace: str, name: str, wish: Obj, request: Request, *, force: bool
@@ -168,8 +173,9 @@ class Registry:
             self.store.drop(kind, obj)
             return obj
         if "deletionTimestamp" not in meta or grace < meta.get("deletionGracePeriodSeconds", 0):
-            at = stamp(self._clock.now() + timedelta(seconds=grace))
-            meta |= {"deletionTimestamp": at, "deletionGracePeriodSeconds": grace}
+            meta["deletionTimestamp"] = stamp(self._clock.now() + timedelta(seconds=grace))
+            if kind.kind != "Namespace":
+                meta["deletionGracePeriodSeconds"] = grace
         if kind.kind == "Namespace":
             after["status"] = after.get("status", {}) | {"phase": "Terminating"}
         if not finalizers:
@@ -179,7 +185,7 @@ class Registry:
     def _update(self, kind: Kind, before: Obj, after: Obj, request: Request, *, own_fields: bool = True) -> Obj:
         name, old, new = before["metadata"]["name"], before["metadata"], after["metadata"]
         if new.get("uid") not in (None, "", old["uid"]):
-            raise errors.another_uid(kind, name, new["uid"], old["uid"])
+            raise errors.invalid(kind, name, [errors.wrong("metadata.uid", new["uid"], "field is immutable")])
         if new.get("resourceVersion") not in (None, "", old["resourceVersion"]):
             raise errors.modified(kind, name)
         for key in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
@@ -212,6 +218,8 @@ class Registry:
             return whole | ({"status": after["status"]} if "status" in after else {})
         if writer.subresource == "finalize":
             return before | {"spec": before["spec"] | {"finalizers": after["spec"].get("finalizers", [])}}
+        if writer.subresource == "binding":
+            return before | {"spec": before["spec"] | {"nodeName": after["spec"]["nodeName"]}}
         rest = {key: value for key, value in after.items() if key != "status"}
         return rest | ({"status": copy.deepcopy(before["status"])} if "status" in before else {})
 
@@ -223,8 +231,7 @@ class Registry:
             told = ", ".join(f'"{one}"' for one in sorted(added))
             cause = errors.prohibited("metadata.finalizers", f"{why}{told}}}")
             raise errors.invalid(kind, before["metadata"]["name"], [cause])
-        self._check(kind, after)
-        causes = validation.unchanged(kind, before, after)
+        causes = [*validation.checked(kind, after), *validation.unchanged(kind, before, after)]
         if causes:
             raise errors.invalid(kind, before["metadata"]["name"], causes)
 

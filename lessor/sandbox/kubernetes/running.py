@@ -72,7 +72,7 @@ class RunningCluster:
     def change(self, kind_name: str, name: str, change: Obj, namespace: str = "") -> Obj:
         """A merge patch as an administrator."""
         with self.cluster.lock:
-            return self.cluster.registry.merge(kind(kind_name), namespace, name, change)
+            return self.cluster.registry.patch(kind(kind_name), namespace, name, change)
 
     def delete(self, kind_name: str, name: str, namespace: str = "") -> None:
         """Delete as an administrator."""

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from lessor.sandbox.kubernetes.kinds import Kind
+from lessor.sandbox.kubernetes.quantities import amount
 
 Obj = dict[str, Any]
 _NAMES = {"Event": "CoreV1Event"}
@@ -18,6 +19,11 @@ _LIST = re.compile(r"^[Ll]ist\[(.+)\]$")
 _MAP = re.compile(r"^[Dd]ict[(\[]str, (.+)[)\]]$")
 _PLAIN: dict[str, tuple[type, ...]] = {
     "str": (str,), "int": (int,), "bool": (bool,), "float": (int, float), "datetime": (str,), "date": (str,),
+}  # fmt: skip
+_QUANTIFIED = {
+    "V1ResourceRequirements": {"limits", "requests"}, "V1VolumeResourceRequirements": {"limits", "requests"},
+    "V1ResourceQuotaSpec": {"hard"}, "V1PersistentVolumeSpec": {"capacity"},
+    "V1LimitRangeItem": {"default", "defaultRequest", "max", "min"}, "V1NodeStatus": {"allocatable", "capacity"},
 }  # fmt: skip
 _GO = {"str": "string", "int": "int32", "bool": "bool", "float": "float64", "datetime": "time.Time", "date": "string"}
 
@@ -60,6 +66,8 @@ def _of_model(value: Any, type_: str, path: str, unknown: list[str]) -> Any:
         return value
     if not isinstance(value, dict):
         raise WrongTypeError(f"json: cannot unmarshal {_go(value)} into Go struct field {path} of type {type_}")
+    if type_ in _QUANTIFIED:
+        _check_quantities({name: value[name] for name in _QUANTIFIED[type_] & set(value)})
     kept = {}
     for name, one in value.items():
         where = f"{path}.{name}" if path else name
@@ -68,6 +76,16 @@ def _of_model(value: Any, type_: str, path: str, unknown: list[str]) -> Any:
         else:
             unknown.append(where)
     return kept
+
+
+def _check_quantities(value: Obj) -> None:
+    for one in value.values():
+        for quantity in one.values() if isinstance(one, dict) else ():
+            if isinstance(quantity, str | int):
+                try:
+                    amount(quantity)
+                except ValueError as unreadable:
+                    raise WrongTypeError(str(unreadable)) from unreadable
 
 
 @cache

@@ -31,7 +31,7 @@ def make_application(cluster: SimulatedCluster) -> web.Application:
             return _broken(request)
         if given.watching:
             return await _stream(cluster, request, given.watching)
-        return _json(given)
+        return _written(given)
 
     application.router.add_route("*", "/{path:.*}", api)
     return application
@@ -44,7 +44,9 @@ async def keep_stepping(cluster: SimulatedCluster) -> None:
         await asyncio.sleep(_BEAT if busy else _REST)
 
 
-def _json(given: Answer) -> web.Response:
+def _written(given: Answer) -> web.Response:
+    if given.text:
+        return web.Response(text=given.text, status=given.code)
     headers = {"audit-id": "sandbox", "cache-control": "no-cache, private"}
     wait = (given.body.get("details") or {}).get("retryAfterSeconds")
     if wait:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lessor.sandbox.kubernetes import metadata
@@ -40,7 +40,7 @@ def checked(kind: Kind, obj: Obj) -> list[Cause]:
     """Everything that is wrong with an object."""
     found = list(metadata.checked(kind, obj))
     if kind.kind in _TEMPLATED:
-        found += _templated(kind, obj)
+        found += _templated(obj)
     if kind.kind in _CHECKS:
         found += _CHECKS[kind.kind](obj)
     return found
@@ -55,11 +55,11 @@ def unchanged(kind: Kind, before: Obj, after: Obj) -> list[Cause]:
     if kind.kind == "Pod" and _pod_rest(old) != _pod_rest(new):
         found.append(prohibited("spec", _POD_TEXT))
     if kind.kind in ("Deployment", "ReplicaSet", "DaemonSet", "Job") and old.get("selector") != new.get("selector"):
-        found.append(wrong("spec.selector", "", _IMMUTABLE_TEXT))
+        found.append(wrong("spec.selector", new.get("selector"), _IMMUTABLE_TEXT))
     if kind.kind == "Job" and old.get("template") != new.get("template") and not old.get("suspend"):
         found.append(wrong("spec.template", "", _IMMUTABLE_TEXT))
     if kind.kind in ("RoleBinding", "ClusterRoleBinding") and before.get("roleRef") != after.get("roleRef"):
-        found.append(wrong("roleRef", "", "cannot change roleRef"))
+        found.append(wrong("roleRef", after.get("roleRef"), _IMMUTABLE_TEXT))
     if kind.kind == "PersistentVolumeClaim":
         found += _claim_unchanged(old, new)
     return found
@@ -70,7 +70,7 @@ def _rest(spec: Obj, free: set[str]) -> Obj:
 
 
 def _pod_rest(spec: Obj) -> Obj:
-    rest = _rest(spec, {"tolerations", "activeDeadlineSeconds", "terminationGracePeriodSeconds", "nodeName"})
+    rest = _rest(spec, {"tolerations", "activeDeadlineSeconds", "terminationGracePeriodSeconds"})
     # A gate may go but not come; a container's image may change.
     rest.pop("schedulingGates", None)
     for name in ("containers", "initContainers"):
@@ -91,7 +91,7 @@ def _claim_unchanged(old: Obj, new: Obj) -> list[Cause]:
     return []
 
 
-def _templated(kind: Kind, obj: Obj) -> Iterator[Cause]:
+def _templated(obj: Obj) -> Iterator[Cause]:
     spec = obj.get("spec") or {}
     template = spec.get("template")
     if not isinstance(template, dict):
@@ -102,22 +102,21 @@ def _templated(kind: Kind, obj: Obj) -> Iterator[Cause]:
     if not spec.get("selector"):
         yield missing("spec.selector")
     elif not matches(spec["selector"], labels):
-        yield wrong("spec.template.metadata.labels", str(labels), "`selector` does not match template `labels`")
+        yield wrong("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
     if isinstance(spec.get("replicas"), int) and spec["replicas"] < 0:
         yield wrong("spec.replicas", spec["replicas"], "must be greater than or equal to 0")
-    # The server looks into the pods of a stateful set only when they are made: their disks come with them.
-    if kind.kind != "StatefulSet":
-        yield from _of_pod_spec(template.get("spec") or {}, "spec.template.spec", ("Always",))
+    claims = [one["metadata"].get("name") for one in spec.get("volumeClaimTemplates") or []]
+    yield from _of_pod_spec(template.get("spec") or {}, "spec.template.spec", ("Always",), claims)
 
 
-def _of_pod_spec(spec: Obj, path: str, restarts: tuple[str, ...]) -> Iterator[Cause]:
+def _of_pod_spec(spec: Obj, path: str, restarts: tuple[str, ...], claims: Sequence[str | None] = ()) -> Iterator[Cause]:
     if not spec.get("containers"):
         yield missing(f"{path}.containers")
     if spec.get("restartPolicy") not in restarts:
         allowed = ", ".join(f'"{one}"' for one in restarts)
         text = f'Unsupported value: "{spec.get("restartPolicy")}": supported values: {allowed}'
         yield {"reason": "FieldValueNotSupported", "message": text, "field": f"{path}.restartPolicy"}
-    volumes = {one.get("name") for one in spec.get("volumes") or []}
+    volumes = {*(one.get("name") for one in spec.get("volumes") or []), *claims}
     for word in ("containers", "initContainers"):
         for index, one in enumerate(spec.get(word) or []):
             at = f"{path}.{word}[{index}]"
@@ -191,8 +190,13 @@ def _job(obj: Obj) -> Iterator[Cause]:
 
 def _cron_job(obj: Obj) -> Iterator[Cause]:
     spec = obj["spec"]
-    if len(str(spec.get("schedule", "")).split()) != 5 and not str(spec.get("schedule", "")).startswith("@"):
-        yield wrong("spec.schedule", spec.get("schedule", ""), "expected exactly 5 fields")
+    fields = str(spec.get("schedule", "")).split()
+    if len(fields) != 5 and not str(spec.get("schedule", "")).startswith("@"):
+        yield wrong(
+            "spec.schedule",
+            spec.get("schedule", ""),
+            f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]",
+        )
     template = ((spec.get("jobTemplate") or {}).get("spec") or {}).get("template") or {}
     path = "spec.jobTemplate.spec.template.spec"
     yield from _of_pod_spec(template.get("spec") or {}, path, ("OnFailure", "Never"))
@@ -204,6 +208,7 @@ def _quota(obj: Obj) -> Iterator[Cause]:
         if "/" in name:
             yield from metadata.qualified(name, at)
         elif name not in _QUOTA_WORDS and not name.startswith(("count/", "hugepages-", "requests.hugepages-")):
+            yield wrong(at, name, "must be a standard resource type or fully qualified")
             yield wrong(at, name, "must be a standard resource for quota")
         yield from _of_quantity(value, at)
 
@@ -229,7 +234,7 @@ def _role_binding(obj: Obj) -> Iterator[Cause]:
         if not one.get("name"):
             yield missing(f"{at}.name")
         if one.get("kind") not in ("User", "Group", "ServiceAccount"):
-            text = f'Unsupported value: "{one.get("kind")}": supported values: "Group", "ServiceAccount", "User"'
+            text = f'Unsupported value: "{one.get("kind")}": supported values: "ServiceAccount", "User", "Group"'
             yield {"reason": "FieldValueNotSupported", "message": text, "field": f"{at}.kind"}
         if one.get("kind") == "ServiceAccount" and not one.get("namespace"):
             yield missing(f"{at}.namespace")

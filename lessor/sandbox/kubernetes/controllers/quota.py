@@ -11,4 +11,6 @@ def run(world: World) -> None:
     for quota in world.store.all(kind("ResourceQuota")):
         hard = quota["spec"].get("hard") or {}
         used = quotas.used(world.store, world.served, quota["metadata"]["namespace"], hard)
-        world.status(kind("ResourceQuota"), quota, {"hard": dict(hard), "used": quotas.shown(used, hard)})
+        world.status(
+            kind("ResourceQuota"), quota, {"hard": dict(hard)} | ({"used": quotas.shown(used, hard)} if used else {})
+        )

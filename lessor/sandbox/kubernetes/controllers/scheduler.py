@@ -123,7 +123,7 @@ def _bind(world: World, pod: Obj, node: Obj) -> None:
     def bound(one: Obj) -> None:
         one["spec"]["nodeName"] = name
 
-    world.registry.change(POD, pod, bound, manager="kube-scheduler")
+    world.registry.change(POD, pod, bound, manager="kube-scheduler", sub="binding")
     status = copy.deepcopy(pod.get("status", {}))
     pods.conditioned(status, "PodScheduled", "True", world.clock.stamp())
     world.registry.change(POD, pod, lambda one: one.update(status=status), manager="kube-scheduler", sub="status")
