@@ -30,7 +30,7 @@ from bot.settings import slack_settings
 from bot.slack_client import SlackClient
 from lessor import contracts
 from lessor.accounting import Accounting
-from lessor.checkups import Page, check_places, tell_checkups
+from lessor.checkups import Page, SelfCheck, check_places, tell_checkups
 from lessor.config import Config, ConfigError
 from lessor.domain.braking import BrakeTerms
 from lessor.domain.idle_plan import IdlePlan
@@ -132,8 +132,9 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
 
 
 async def _tell_of_rights(parts: Parts, queues: list[str], page: Page) -> None:
-    """Ask the places that this worker serves what it may do there, and say what is missing (case D15)."""
-    places = [Place(one.provider, one.name) for one in parts.config.places if one.provider in queues]
+    """Ask the places that this worker serves, and that know it, what it may do there (case D15)."""
+    knowing = [kind for kind, provider in parts.providers.items() if kind in queues and isinstance(provider, SelfCheck)]
+    places = [Place(one.provider, one.name) for one in parts.config.places if one.provider in knowing]
     await tell_checkups(await check_places(parts.providers, parts.watches, places), page)
 
 

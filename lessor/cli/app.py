@@ -13,6 +13,7 @@ from lessor.cli.idling_app import idling_app
 from lessor.cli.meter_app import meter_app
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Reason, Yes
 from lessor.cli.people import people_app
+from lessor.cli.places_app import places_app
 from lessor.cli.policy_app import policy_app
 from lessor.cli.requests_app import requests_app
 from lessor.cli.session import Session
@@ -33,6 +34,7 @@ audit_app = typer.Typer(help="The record of everything that happened.", no_args_
 app.add_typer(config_app, name="config")
 app.add_typer(audit_app, name="audit")
 app.add_typer(policy_app, name="policy")
+app.add_typer(places_app, name="places")
 app.add_typer(idle_app, name="idle")
 app.add_typer(people_app)
 app.add_typer(requests_app)

@@ -89,6 +89,7 @@ class Alarm(StrEnum):
     UNLABELLED = "unlabelled"
     REVIEW = "review"
     NEVER_IDLE = "never-idle"
+    RIGHTS = "rights"
 
 
 @dataclass(frozen=True)

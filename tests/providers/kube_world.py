@@ -254,12 +254,20 @@ class RealGround:
         """Take away everything that a test made, as an administrator, and see it gone."""
         self.mend()
         self.nodes.cordon(off=True)
-        for space in self.admin.list(kinds.NAMESPACE, labels="lessor.dev/lease"):
-            self.admin.delete(kinds.NAMESPACE, space["metadata"]["name"], "", space["metadata"]["uid"])
+        spaces = [one["metadata"] for one in self.admin.list(kinds.NAMESPACE, labels="lessor.dev/lease")]
+        # A namespace that is deleted with pods in it looks at them again only after a long while.
+        for kind in (kinds.STATEFUL_SET, kinds.POD):
+            for space in spaces:
+                self._delete_all(kind, space["name"])
+        for space in spaces:
+            self.admin.delete(kinds.NAMESPACE, space["name"], "", space["uid"])
         until(lambda: not self.admin.list(kinds.NAMESPACE, labels="lessor.dev/lease"))
-        for volume in self.admin.list(kinds.VOLUME):
-            self.admin.delete(kinds.VOLUME, volume["metadata"]["name"], "", volume["metadata"]["uid"])
-        until(lambda: not self.admin.list(kinds.VOLUME))
+        self._delete_all(kinds.VOLUME)
+
+    def _delete_all(self, kind: ApiKind, namespace: str = "") -> None:
+        for one in self.admin.list(kind, namespace):
+            self.admin.delete(kind, one["metadata"]["name"], namespace, one["metadata"]["uid"])
+        until(lambda: not self.admin.list(kind, namespace))
 
 
 def installed(server: KubeServer, core: Any, clock: Callable[[], datetime]) -> RealGround:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lessor.catalog import Catalogue
+from lessor.domain.checkup import Checkup
 from lessor.domain.pools import Census
 from lessor.domain.provisioning import Candidate, Credentials, Order, Provisioned
 from lessor.domain.quote import Offer, Quote
@@ -29,13 +30,13 @@ from lessor.providers.kubernetes import (
 )
 from lessor.providers.kubernetes.api import Api
 from lessor.providers.kubernetes.place import KubernetesPlace
-from lessor.providers.kubernetes.rights import Checkup, check
+from lessor.providers.kubernetes.rights import check
 from lessor.providers.kubernetes.site import Site, Subjects
 from lessor.rendering import manifest_renderer
 
 
 class KubernetesProvider:
-    """Implements `Provider`, `Watch`, `Capacity` and `Keys` for clusters. Calls block; threads may share it.
+    """Implements `Provider`, `Watch`, `Capacity`, `Keys` and `SelfCheck` for clusters. Threads may share it.
 
     `places` is by the name in `lessor.yaml`; `apis` opens the way into one, once and when it is first needed.
     `templates` is the organisation's folder of overriding templates.
@@ -126,9 +127,10 @@ class KubernetesProvider:
         """A kubeconfig for the lease's namespace that runs out by itself and is stored nowhere."""
         return keys.credentials(self._site(place), lease_id, heartbeat)
 
-    def checkups(self) -> tuple[Checkup, ...]:
-        """What each cluster says of our rights; one that gives no answer is a problem of its own (case D15)."""
-        return tuple(check(self._api(place), place) for place in self._places.values())
+    def checkup(self, place: Place) -> Checkup:
+        """What the cluster says of our rights; one that gives no answer is a problem of its own (case D15)."""
+        site = self._site(place)
+        return check(site.api, site.config)
 
     def _site(self, place: Place) -> Site:
         config = self._places.get(place.name)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lessor.contracts import LABEL_MANAGED_BY, MANAGED_BY
+from lessor.domain.checkup import Checkup
 from lessor.ports import ProviderError
 from lessor.providers.kubernetes.api import (
     CLAIM,
@@ -93,19 +94,6 @@ WHERE_SERVED = (
     *(Right(kind, LEAD, "to stop and end what runs") for kind in (RAY_CLUSTER, PYTORCH_JOB, NOTEBOOK)),
 )
 """Asked for only where the cluster has the kind."""
-
-
-@dataclass(frozen=True)
-class Checkup:
-    """What a cluster says of our rights. `problem` is why it says nothing; `missing` are words, one for each right."""
-
-    place: str
-    missing: tuple[str, ...] = ()
-    problem: str = ""
-
-    @property
-    def fine(self) -> bool:
-        return not self.missing and not self.problem
 
 
 def wanted(place: KubernetesPlace) -> tuple[Right, ...]:

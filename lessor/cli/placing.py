@@ -1,0 +1,50 @@
+"""`lessor places check`: what every place lets lessor do, and what it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+
+from lessor.checkups import check_places
+from lessor.cli.output import tell
+from lessor.cli.session import DONE, REFUSED, refusals
+from lessor.config import load
+from lessor.domain.checkup import Checkup
+from lessor.domain.request import Place
+from lessor.reload import LiveConfig
+from lessor.settings import read_settings
+from lessor.wiring import open_parts
+
+
+def check_configured_places(path: Path | None, as_json: bool) -> int:
+    """0 when all is as it should be, else 1 and what is missing by place. Changes nothing."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    with refusals(as_json):
+        settings = read_settings()
+        parts = open_parts(settings, LiveConfig(load(path or settings.lessor_config)))
+        try:
+            places = [Place(place.provider, place.name) for place in parts.config.places]
+            found = asyncio.run(check_places(parts.providers, parts.watches, places))
+        finally:
+            parts.ledger.close()
+        tell(as_json, {"places": [_facts(one) for one in found]}, *_lines(found))
+    return DONE if all(one.fine for one in found) else REFUSED
+
+
+def _lines(found: tuple[Checkup, ...]) -> Iterator[str]:
+    for one in found:
+        if one.fine:
+            yield f"{one.place}: fine"
+        elif one.problem:
+            yield f"{one.place}: {one.problem}"
+        else:
+            yield f"{one.place}: lessor may not"
+            yield from (f"  {words}" for words in one.missing)
+
+
+def _facts(one: Checkup) -> dict[str, object]:
+    return {"place": one.place, "fine": one.fine, "missing": list(one.missing), "problem": one.problem or None}
