@@ -15,7 +15,7 @@ from bot.desk import Desk
 from bot.facts import kind_words
 from lessor.domain.errors import Refused
 from lessor.domain.fleet import Fleet, PlaceFleet, Tenant
-from lessor.domain.fleet_words import figures, unit
+from lessor.domain.fleet_words import UNNAMED, figures, unit
 from lessor.domain.people import Person
 from lessor.domain.pools import Holder
 
@@ -85,7 +85,7 @@ class FleetView:
 
     def _place(self, one: PlaceFleet, label: str, person: Person) -> str:
         lines = [
-            {"model": line.model, "on_demand": line.on_demand, **figures(line), "unit": unit(line)}
+            {"model": line.model or UNNAMED, "on_demand": line.on_demand, **figures(line), "unit": unit(line)}
             for line in one.lines[:MODELS_MOST]
         ]
         more = len(one.lines) - len(lines)

@@ -77,6 +77,8 @@ def _holder(holder: Holder) -> dict[str, Any]:
         "who": holder.who or None,
         "since": _iso(holder.since),
         "flag": holder.flag or None,
+        "cost": str(holder.cost.amount) if holder.cost else None,
+        "currency": holder.cost.currency if holder.cost else None,
     }
 
 

@@ -10,7 +10,7 @@ from lessor.cli.leases import short_end
 from lessor.cli.output import Column, print_json, table, tell
 from lessor.cli.session import DONE, REFUSED, Session
 from lessor.domain.fleet import Fleet, Line, PlaceFleet, Tenant
-from lessor.domain.fleet_words import figures, unit
+from lessor.domain.fleet_words import UNNAMED, figures, unit
 from lessor.domain.people import Person
 from lessor.domain.pools import Holder
 from lessor.fleetjson import fleet_facts
@@ -51,6 +51,7 @@ OWNERLESS = (
     Column("GPUs", whole=True),
     Column("Who", spare=1),
     Column("Since", whole=True, spare=2),
+    Column("Cost", whole=True, spare=4),
     Column("What is known", spare=3),
 )
 
@@ -95,7 +96,7 @@ def _line(one: PlaceFleet, line: Line) -> Sequence[str]:
     said = figures(line)
     counted = f" ({unit(line)})" if unit(line) else ""
     names = ("total", "leased", "ownerless", "free", "unhealthy", "unknown", "largest", "reserved", "queued")
-    return (one.place.name, f"{line.model}{counted}", *(said[name] for name in names))
+    return (one.place.name, f"{line.model or UNNAMED}{counted}", *(said[name] for name in names))
 
 
 def _tenant(one: PlaceFleet, tenant: Tenant, now: datetime, zone: str) -> Sequence[str]:
@@ -116,5 +117,12 @@ def _tenant(one: PlaceFleet, tenant: Tenant, now: datetime, zone: str) -> Sequen
 
 
 def _holder(one: PlaceFleet, holder: Holder, zone: str) -> Sequence[str]:
-    since = local(holder.since, zone) if holder.since else "unknown"
-    return (holder.ref, one.place.name, f"{holder.units} x {holder.model}", holder.who or "unknown", since, holder.flag)
+    return (
+        holder.ref,
+        one.place.name,
+        f"{holder.units} x {holder.model or UNNAMED}",
+        holder.who or "unknown",
+        local(holder.since, zone) if holder.since else "unknown",
+        str(holder.cost) if holder.cost else "unknown",
+        holder.flag,
+    )

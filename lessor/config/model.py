@@ -239,7 +239,9 @@ class PlaceConfig(Section):
     @property
     def kinds(self) -> tuple[LeaseKind, ...]:
         """What can be leased here; the first is meant where nobody says."""
-        return self.kubernetes.kinds if self.kubernetes else (LeaseKind.MACHINE,)
+        if self.provider == "kubernetes":
+            return (self.kubernetes or KubernetesConfig()).kinds
+        return (LeaseKind.MACHINE,)
 
 
 def longest(lease: LeaseConfig) -> timedelta:

@@ -111,8 +111,9 @@ def place_fleet(census: Census, record: Record, *, on_demand: bool = False) -> P
     """One place by its reading and by the record; `on_demand` for a place that makes machines as they are ordered."""
     mine = [lease for lease in record.leases if _of(lease, census.place) and lease.state in SHOWN]
     open_ids = {lease.id for lease in mine}
-    held = [one for one in census.holders if one.lease in open_ids]
-    ownerless = tuple(_flagged(one) for one in census.holders if one.lease not in open_ids | _just_over(record, census))
+    holders = [_attributed(one, open_ids, census) for one in census.holders]
+    held = [one for one in holders if one.lease in open_ids]
+    ownerless = tuple(_flagged(one) for one in holders if one.lease not in open_ids | _just_over(record, census))
     tenants = tuple(_tenant(lease, _held_by(lease, held), census, record) for lease in mine)
     lines = tuple(
         _line(pool, mine, held, ownerless, census, on_demand=on_demand) for pool in _pools(census, mine, ownerless)
@@ -174,6 +175,15 @@ def _only(one: PlaceFleet, models: set[str]) -> PlaceFleet:
     )
 
 
+def _attributed(holder: Holder, open_ids: set[str], census: Census) -> Holder:
+    """With the lease that it is named after, where a place was not read whole: what was not seen may say whose it is.
+
+    `ref` begins with the namespace, which has the name of its lease.
+    """
+    named = holder.ref.partition("/")[0]
+    return replace(holder, lease=named) if not (census.complete or holder.lease) and named in open_ids else holder
+
+
 def _just_over(record: Record, census: Census) -> set[str]:
     """Leases that were over only after the place was read: what the reading shows of them was theirs then."""
     return {one.id for one in record.leases if one.closed_at is not None and one.closed_at >= census.at}
@@ -216,7 +226,7 @@ def _line(
 ) -> Line:
     claims = [_claim(lease, pool.model, _held_by(lease, held)) for lease in leases]
     stray = sum(one.units for one in ownerless if one.model == pool.model)
-    unread = not census.complete or (on_demand and not stray)
+    unsought = on_demand and not stray
     missed = sum(max(right - got, 0) for lease, (right, got) in zip(leases, claims, strict=True) if _up(lease, census))
     line = Line(
         pool.model,
@@ -224,7 +234,7 @@ def _line(
         pool.share,
         pool.total,
         leased=sum(max(claim) for claim in claims),
-        ownerless=None if unread and not stray else stray,
+        ownerless=None if unsought or not census.complete else stray,
         free=pool.free,
         unhealthy=pool.unhealthy,
         reserved=pool.reserved,

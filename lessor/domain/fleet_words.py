@@ -10,6 +10,7 @@ from lessor.domain.vacancy import Vacancy
 
 ON_DEMAND = "on demand"
 UNSOUGHT = "not looked for"
+UNNAMED = "unknown model"
 MODELS_MOST = 8
 
 

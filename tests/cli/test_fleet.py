@@ -31,7 +31,16 @@ LEASE = replace(
     ends_at=NOW + timedelta(hours=5),
 )
 TENANT = Tenant(LEASE, "idle", NOW - timedelta(hours=2), usd("98.32"), 3, ("held, never ran",))
-STRAY = Holder(LAB, "default/train-0", "A100-80GB", 2, who="somebody", since=NOW - timedelta(days=1), flag="Pending")
+STRAY = Holder(
+    LAB,
+    "default/train-0",
+    "A100-80GB",
+    2,
+    who="somebody",
+    since=NOW - timedelta(days=1),
+    flag="Pending",
+    cost=usd("9.50"),
+)
 LINES = (
     Line("A100-80GB", total=16, leased=4, ownerless=2, free=5, unhealthy=2, unknown=3, largest=4, queued=7),
     Line("A100-80GB-1g.10gb", "slice", Fraction(1, 7), 14, 0, 0, 14, 0, 0),
@@ -63,8 +72,8 @@ def test_every_place_with_its_gpus_its_leases_and_what_has_none(lessor: Lessor) 
         "gpu-aaaaaaaa lab 4 x A100-80GB, namespace U0REQUESTER ml idle; held, never ran 3 Jun 20:11 98.32 USD rank "
         "[31mthem",
         "Without a lease",
-        "What Place GPUs Who Since What is known",
-        "default/train-0 lab 2 x A100-80GB somebody Tuesday 2 June 2026 15:11 CEST Pending",
+        "What Place GPUs Who Since Cost What is known",
+        "default/train-0 lab 2 x A100-80GB somebody Tuesday 2 June 2026 15:11 CEST 9.50 USD Pending",
         "lab: a quota is not enforced",
         "dark could not be read whole: 403 Forbidden; what was not read is unknown",
         "Times are on the clock of Europe/Berlin.",
@@ -128,7 +137,7 @@ def test_as_json_unknown_is_null_and_never_zero(lessor: Lessor) -> None:
             "flags": ["held, never ran"],
         }
     ]
-    assert lab["ownerless"][0]["who"] == "somebody"
+    assert (lab["ownerless"][0]["who"], lab["ownerless"][0]["cost"]) == ("somebody", "9.50")
     assert (us["on_demand"], us["gpus"][0]["total"], us["gpus"][0]["free"]) == (True, None, None)
     assert (dark["problem"], dark["gpus"][0]["free"], dark["gpus"][0]["leased"]) == ("403 Forbidden", None, 1)
 

@@ -78,6 +78,17 @@ def test_a_place_that_was_not_read_says_unknown_and_shows_what_is_on_record() ->
     assert [one.held for one in found.tenants] == [None]
 
 
+def test_a_place_that_was_not_read_whole_accuses_nobody_of_holding_without_a_lease() -> None:
+    """The quotas could not be read, so nothing that was seen says of which lease it is."""
+    mine, other = Holder(LAB, "gpu-aaaaaaaa/train-0", A100, 2), held(1)
+    read = census(pool(), holders=(mine, other), problem="lab: 403 for resourcequotas")
+    found = place_fleet(read, record(leased("gpu-aaaaaaaa")))
+    assert [one.ref for one in found.ownerless] == ["default/pod-1"]
+    assert (only_line(found).ownerless, only_line(found).leased) == (None, 2)
+    whole = place_fleet(census(pool(), holders=(mine,)), record(leased("gpu-aaaaaaaa")))
+    assert [one.ref for one in whole.ownerless] == [mine.ref], "a namespace of that name is not proven to be ours"
+
+
 def test_what_is_held_beyond_the_right_counts_as_leased_and_is_nobody_elses() -> None:
     """A lease that is being deleted still holds what was seen of it."""
     going = leased("gpu-aaaaaaaa", gpus=4, state=State.DELETING)
@@ -279,7 +290,7 @@ def test_an_unknown_number_never_makes_another_one_known(
     assert (line.total, line.free, line.unhealthy) == (total, free, unhealthy)
     assert line.leased == max(2, sum(units for units, mine in holders if mine))
     strays = sum(units for units, mine in holders if not mine)
-    assert line.ownerless == (strays if whole or strays else None)
+    assert line.ownerless == (strays if whole else None)
     known = whole and None not in (total, free, unhealthy)
     assert (line.unknown is not None) is known
     if line.unknown:
