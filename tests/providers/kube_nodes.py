@@ -12,11 +12,14 @@ from lessor.catalog import load_catalogue
 from lessor.contracts import ANNOTATION_PREFIX, LABEL_LEASE, LABEL_MANAGED_BY, MANAGED_BY
 from lessor.domain.money import Money
 from lessor.domain.pools import Census, Holder, Pool
-from lessor.domain.request import Place
+from lessor.domain.provisioning import Order
+from lessor.domain.request import LeaseKind, Market, Need, Place
+from lessor.providers.kubernetes import offers
 from lessor.providers.kubernetes.api import FIELD_MANAGER, Obj
 from lessor.providers.kubernetes.place import KubernetesPlace, Rate
 from lessor.providers.kubernetes.site import Site
 from lessor.rendering import Renderer
+from tests.builders import a_request
 from tests.providers.kube_fake import FakeApi
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
@@ -148,3 +151,11 @@ def the_pool(census: Census, model: str) -> Pool:
 def the_holder(census: Census, ref: str) -> Holder:
     (found,) = [one for one in census.holders if one.ref == ref]
     return found
+
+
+def an_order(
+    site: Site, count: int = 1, kind: LeaseKind = LeaseKind.NAMESPACE, lease_id: str = "gpu-00000002"
+) -> Order:
+    quoted = offers.quote(site, Need("A100", count), Market.ON_DEMAND, site.clock())
+    request = a_request(need=Need("A100", count), place=site.place, kind=kind)
+    return Order(lease_id, request, quoted, "U0ANA", "vision", "4711", None)

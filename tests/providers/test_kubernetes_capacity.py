@@ -1,25 +1,26 @@
-"""What a cluster hands out, at which price, and how much of it is free."""
+"""What a cluster hands out, and at which rates."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 from lessor.domain.money import Money
-from lessor.domain.provisioning import Order
 from lessor.domain.request import LeaseKind, Market, Need
-from lessor.ports import NoCapacityError, PermanentError, RetryableError
-from lessor.providers.kubernetes import capacity, gpus, offers
-from lessor.providers.kubernetes.api import NODE, POD, RESOURCE_QUOTA
+from lessor.ports import PermanentError, RetryableError
+from lessor.providers.kubernetes import gpus, offers
+from lessor.providers.kubernetes.api import NODE
+from lessor.providers.kubernetes.place import Rate
 from lessor.providers.kubernetes.shapes import GpuShape
 from lessor.providers.kubernetes.site import Site
-from tests.builders import a_request
-from tests.providers.kube_nodes import A100, H100, T4, a_cluster, a_site, gpu_node, lease, pod, space
+from tests.providers.kube_nodes import A100, H100, T4, a_cluster, a_site, an_order, gpu_node, node
 
 GPU = "nvidia.com/gpu"
-WHOLE = GpuShape("A100-80GB", GPU, 80, nodes={"nvidia.com/gpu.product": (A100,)})
 
 
 @pytest.mark.parametrize(
@@ -80,43 +81,143 @@ def test_unread_nodes_are_an_error_and_never_no_offer() -> None:
         offers.offers(a_site(api), Need("A100", 1), Market.ON_DEMAND)
 
 
-def test_free_is_what_works_less_what_pods_hold_and_what_leases_are_promised() -> None:
-    api = a_cluster(
-        gpu_node("node-a"),
-        gpu_node("node-b", allocatable={GPU: 7}),
-        gpu_node("node-c", cordoned=True),
-        gpu_node("node-d", ready="Unknown"),
-        space("team"),
-        pod("train", 3, "node-a"),
-        pod("waits", 8, "", phase="Pending"),
-    )
-    lease(api, "gpu-7k3qxa2m", 4)
-    api.add(pod("mine", 1, "node-b", namespace="gpu-7k3qxa2m"))
-    site = a_site(api)
-    candidate = offers.candidates(site, an_order(site))[0]
-    # 8 + 7 that work, less 3 and 1 that are held, less 3 that the lease may still take: 8; on node-b there are 6.
-    capacity.require_room(site, WHOLE, 8, candidate)
-    capacity.require_room(site, WHOLE, 6, candidate, one_node=True)
-    with pytest.raises(NoCapacityError, match="has 8 A100-80GB free; 9 are needed") as caught:
-        capacity.require_room(site, WHOLE, 9, candidate)
-    assert caught.value.tried == (str(candidate),) == ("nvidia.com/gpu (on-demand)",)
-    with pytest.raises(NoCapacityError, match="8 A100-80GB free, 6 of them on one node; 7 are needed"):
-        capacity.require_room(site, WHOLE, 7, candidate, one_node=True)
+MIG = "nvidia.com/mig-1g.10gb"
 
 
-@pytest.mark.parametrize("kind", [NODE, POD, RESOURCE_QUOTA])
-def test_what_cannot_be_read_is_no_room_at_all(kind: object) -> None:
-    api = a_cluster(gpu_node("node-a"))
-    site = a_site(api)
-    candidate = offers.candidates(site, an_order(site))[0]
-    api.fail("list", kind)  # type: ignore[arg-type]
-    with pytest.raises(RetryableError):
-        capacity.require_room(site, WHOLE, 1, candidate)
+def a_mixed_cluster(**config: Any) -> Site:
+    """A100 whole and in slices, H100, T4 that are shared by four, and MI300X."""
+    labels = {"nvidia.com/gpu.product": A100, "nvidia.com/gpu.memory": "81920"}
+    shared = {
+        "nvidia.com/gpu.product": f"{T4}-SHARED",
+        "nvidia.com/gpu.memory": "15360",
+        "nvidia.com/gpu.replicas": "4",
+    }
+    amd = {"amd.com/gpu.product-name": "AMD_Instinct_MI300X_OAM", "amd.com/gpu.vram": "192G"}
+    nodes = [
+        node("node-a", {GPU: 4, MIG: 28}, labels),
+        gpu_node("node-b", product=H100),
+        node("node-c", {GPU: 16}, shared),
+        node("node-d", {"amd.com/gpu": 8}, amd),
+    ]
+    return a_site(a_cluster(*nodes), **config)
 
 
-def an_order(
-    site: Site, count: int = 1, kind: LeaseKind = LeaseKind.NAMESPACE, lease_id: str = "gpu-00000002"
-) -> Order:
-    quoted = offers.quote(site, Need("A100", count), Market.ON_DEMAND, site.clock())
-    request = a_request(need=Need("A100", count), place=site.place, kind=kind)
-    return Order(lease_id, request, quoted, "U0ANA", "vision", "4711", None)
+@pytest.mark.parametrize(
+    ("need", "models"),
+    [
+        (Need(count=1), ["A100-80GB", "H100", "MI300X"]),
+        (Need("A100", 1), ["A100-80GB"]),
+        (Need("a100 80gb", 1), ["A100-80GB"]),
+        (Need(count=1, memory_gib=100), ["MI300X"]),
+        (Need("A100-80GB-1g.10gb", 14), ["A100-80GB-1g.10gb"]),
+        (Need("1g.10gb", 1), ["A100-80GB-1g.10gb"]),
+        (Need(instance_type=MIG), ["A100-80GB-1g.10gb"]),
+        (Need("T4-shared-4", 2), ["T4-shared-4"]),
+        (Need("T4", 1), []),
+        (Need(instance_type="amd.com/gpu"), ["MI300X"]),
+        (Need("H100", instance_type="nvidia.com/gpu"), ["H100"]),
+        (Need("V100", 1), []),
+    ],
+)
+def test_a_need_is_filled_by_what_was_meant(need: Need, models: list[str]) -> None:
+    assert [one.gpu_model for one in offers.offers(a_mixed_cluster(), need, Market.ON_DEMAND)] == models
+
+
+def test_a_slice_says_what_part_of_a_gpu_it_is_and_has_a_rate_of_its_own() -> None:
+    (found,) = offers.offers(a_mixed_cluster(), Need("1g.10gb", 3), Market.ON_DEMAND)
+    assert (found.hourly, found.gpu_memory_gib, found.note) == (None, 10, "each is 1/7 of a GPU")
+    own = {"A100-80GB-1g.10gb": Rate(Money(Decimal("0.40")))}
+    (priced,) = offers.offers(a_mixed_cluster(rates=own), Need("1g.10gb", 3), Market.ON_DEMAND)
+    assert priced.hourly == Money(Decimal("1.20"))
+
+
+def test_shapes_know_their_nodes_by_labels() -> None:
+    found = {one.model: one.nodes for one in gpus.shapes(a_mixed_cluster())}
+    product = "nvidia.com/gpu.product"
+    assert found["T4-shared-4"] == {product: ("Tesla-T4-SHARED",), "nvidia.com/gpu.replicas": ("4",)}
+    assert found["A100-80GB-1g.10gb"] == {product: (A100,)}
+    assert found["MI300X"] == {"amd.com/gpu.product-name": ("AMD_Instinct_MI300X_OAM",)}
+
+
+def test_a_quote_has_one_other_offer_of_each_resource_as_an_answer_names_nothing_else() -> None:
+    site = a_mixed_cluster()
+    found = offers.quote(site, Need(count=2), Market.ON_DEMAND, site.clock())
+    assert (found.offer.gpu_model, found.price_list) == ("A100-80GB", "rates of lab 2026-11-28")
+    assert [(one.instance_type, one.gpu_model) for one in found.alternatives] == [("amd.com/gpu", "MI300X")]
+
+
+@pytest.mark.parametrize(("since", "hourly"), [(date(2026, 11, 28), "2.50"), (date(2026, 11, 29), None)])
+def test_a_rate_holds_from_its_day_on(since: date, hourly: str | None) -> None:
+    site = a_site(a_cluster(gpu_node("node-a")), rates={"A100-80GB": Rate(Money(Decimal("2.50")), since)})
+    found = offers.quote(site, Need("A100", 1), Market.ON_DEMAND, site.clock())
+    assert found.offer.hourly == (Money(Decimal(hourly)) if hourly else None)
+    assert found.price_list == "rates of lab 2026-11-28"
+
+
+def test_a_workspace_is_one_pod_and_needs_one_node() -> None:
+    site = a_site(a_cluster(gpu_node("node-a"), gpu_node("node-b")))
+    assert len(offers.candidates(site, an_order(site, 16))) == 1
+    assert len(offers.candidates(site, an_order(site, 8, LeaseKind.WORKSPACE))) == 1
+    with pytest.raises(PermanentError, match="has 9 A100-80GB: the largest has 8; nothing was created") as caught:
+        offers.candidates(site, an_order(site, 9, LeaseKind.WORKSPACE))
+    assert caught.value.code == "too-large"
+
+
+def test_what_no_node_has_any_more_is_no_candidate() -> None:
+    order = an_order(a_site(a_cluster(gpu_node("node-a"))))
+    with pytest.raises(
+        PermanentError, match=r"no node with A100-80GB as nvidia.com/gpu any more.*It has: H100"
+    ) as caught:
+        offers.candidates(a_site(a_cluster(gpu_node("node-a", product=H100))), order)
+    assert caught.value.code == "unknown-type"
+
+
+def test_the_same_model_under_two_resources_makes_two_candidates_and_the_approved_one_is_first() -> None:
+    api = a_cluster(gpu_node("node-a"), node("node-b", {"example.test/gpu": 4}))
+    site = a_site(api, resources={"example.test/gpu": "A100-80GB"})
+    found = offers.candidates(site, an_order(site))
+    assert [one.instance_type for one in found] == ["example.test/gpu", GPU]
+    order = an_order(site)
+    renamed = replace(order, quote=replace(order.quote, offer=replace(order.quote.offer, instance_type=GPU)))
+    assert [one.instance_type for one in offers.candidates(site, renamed)] == [GPU, "example.test/gpu"]
+
+
+def test_a_model_that_the_node_does_not_say_is_what_the_organisation_says_or_nobody_can_have_it() -> None:
+    api = a_cluster(node("node-a", {GPU: 4}))
+    assert gpus.shapes(a_site(api)) == ()
+    assert "node-a does not say what model its nvidia.com/gpu are" in gpus.read(a_site(api)).notes[0]
+    (told,) = gpus.shapes(a_site(api, resources={GPU: "A100-80GB"}))
+    assert (told.model, told.memory_gib, told.nodes) == ("A100-80GB", 80, {})
+
+
+def test_what_a_label_says_counts_before_what_the_organisation_says() -> None:
+    (found,) = gpus.shapes(a_site(a_cluster(gpu_node("node-a")), resources={GPU: "H100"}))
+    assert found.model == "A100-80GB"
+
+
+def test_a_resource_of_a_vendor_that_nobody_knows_is_told() -> None:
+    found = gpus.read(a_site(a_cluster(node("node-a", {"nvidia.com/GA102GL_A10": 2}))))
+    assert found.gpus == ()
+    (told,) = found.notes
+    assert told.startswith("nvidia.com/GA102GL_A10 (on node-a) is not in the catalogue")
+
+
+def test_only_nodes_that_count_as_the_place_are_offered() -> None:
+    labelled = gpu_node("node-a", labels={"pool": "lease"})
+    site = a_site(a_cluster(labelled, gpu_node("node-b", product=H100)), node_selector={"pool": "lease"})
+    assert [one.model for one in gpus.shapes(site)] == ["A100-80GB"]
+
+
+@pytest.mark.parametrize(
+    ("taint", "offered"),
+    [
+        ({"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}, 1),
+        ({"key": "team", "value": "vision", "effect": "NoSchedule"}, 0),
+        ({"key": "team", "value": "vision", "effect": "PreferNoSchedule"}, 1),
+        ({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}, 1),
+    ],
+)
+def test_nodes_whose_taint_nobody_tolerates_are_not_offered(taint: dict[str, str], offered: int) -> None:
+    site = a_site(a_cluster(gpu_node("node-a", taints=(taint,))))
+    assert len(offers.offers(site, Need("A100", 1), Market.ON_DEMAND)) == offered
+    assert len(gpus.read(site).notes) == 1 - offered
