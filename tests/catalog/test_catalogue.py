@@ -138,3 +138,43 @@ def test_a_later_list_of_disks_holds_from_its_day_on_and_none_is_free() -> None:
     assert prices.disk_monthly("r", datetime(2026, 7, 1, tzinfo=UTC)) == Money(Decimal("0.09"), "EUR")
     with pytest.raises(ValueError, match="it is never free"):
         DatedPrices([], "EUR", [DatedDisks(date(2026, 7, 1), {"r": Decimal(0)})])
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("mi300x", "MI300X"),
+        ("AMD Instinct MI300X OAM", "MI300X"),
+        ("a30", "A30"),
+        ("H100 NVL", "H100-NVL"),
+        ("H100 PCIe", "H100"),
+        ("H100-NVL", "H100-NVL"),
+        ("A100-80GB-1g.10gb", "A100-80GB-1g.10gb"),
+        ("a100 80gb 1g.10gb", "A100-80GB-1g.10gb"),
+        ("a100-40gb mig-3g.20gb", "A100-40GB-3g.20gb"),
+        ("1g.10gb", None),
+        ("unheard 1g.10gb", None),
+    ],
+)
+def test_models_of_clusters_and_slices_have_names_too(text: str, name: str | None) -> None:
+    assert CATALOGUE.canonical(text) == name
+
+
+def test_what_only_clusters_have_is_not_among_the_models_that_types_carry() -> None:
+    found = CATALOGUE.model("MI300X")
+    assert found is not None
+    assert (found.memory_gib, found.counts) == (192, ())
+    assert found not in CATALOGUE.models()
+    assert [one.name for one in CATALOGUE.matching("MI300X")] == ["MI300X"]
+
+
+def test_a_slice_has_the_memory_that_its_profile_says() -> None:
+    found = CATALOGUE.model("A100-80GB-3g.40gb")
+    assert found is not None
+    assert (found.name, found.memory_gib) == ("A100-80GB-3g.40gb", 40)
+
+
+def test_a_memory_in_the_name_counts_before_the_one_that_is_reported() -> None:
+    assert CATALOGUE.reported("A100-SXM4-80GB", 9856).name == "A100-80GB"
+    assert CATALOGUE.reported("A100-SXM4-40GB", 9856).name == "A100-40GB"
+    assert CATALOGUE.reported("", 81920).name == ""
