@@ -26,9 +26,9 @@ class Admitting:
             self._namespace_lives(what, obj)
         if what.kind == "Pod":
             self._with_account(what, obj)
+            security.admit(self._namespace(obj), what, obj)
             self._with_limits(what, obj)
             self._with_tolerations(obj)
-            security.admit(self._namespace(obj), what, obj)
         if what.kind == "PersistentVolumeClaim":
             self._with_class(obj)
         quotas.admit(self._store, what, obj)
@@ -85,7 +85,7 @@ class Admitting:
                 if rule.get("type") == "Container":
                     for one in pod["spec"].get("containers") or []:
                         _limited(what, pod, one, rule)
-        defaults.pod_spec(pod["spec"])
+        defaults.requests(pod["spec"])
 
     def _with_tolerations(self, pod: Obj) -> None:
         has = pod["spec"].setdefault("tolerations", [])

@@ -243,7 +243,7 @@ def _placed(document: Obj, namespace: str) -> Obj:
 def _scale(kind: Kind, obj: Obj) -> Obj:
     meta = {key: obj["metadata"][key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")}
     replicas = obj.get("status", {}).get("replicas", 0)
-    spec = {"replicas": obj["spec"].get("replicas", 0)}
+    spec = {"replicas": obj["spec"]["replicas"]} if obj["spec"].get("replicas") else {}
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",

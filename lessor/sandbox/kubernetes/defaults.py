@@ -29,9 +29,13 @@ def pod_spec(spec: Obj) -> None:
         _fill(one, terminationMessagePath="/dev/termination-log", terminationMessagePolicy="File")
         for port in one.get("ports") or []:
             port.setdefault("protocol", "TCP")
-        resources = one["resources"]
-        for name, value in (resources.get("limits") or {}).items():
-            resources.setdefault("requests", {}).setdefault(name, value)
+
+
+def requests(spec: Obj) -> None:
+    """A pod asks for what it is limited to, where it does not say what it asks for; a template of pods does not."""
+    for one in [*spec.get("containers", []), *(spec.get("initContainers") or [])]:
+        for name, value in (one["resources"].get("limits") or {}).items():
+            one["resources"].setdefault("requests", {}).setdefault(name, value)
 
 
 def _fill(obj: Obj, **values: Any) -> None:
@@ -48,6 +52,7 @@ def _namespace(obj: Obj) -> None:
 
 def _pod(obj: Obj) -> None:
     pod_spec(obj.setdefault("spec", {}))
+    requests(obj["spec"])
     _fill(obj["spec"], enableServiceLinks=True, priority=0, preemptionPolicy="PreemptLowerPriority")
     _fill(obj.setdefault("status", {}), phase="Pending")
 

@@ -36,6 +36,11 @@ class Kind:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
+    def counts_generations(self) -> bool:
+        """Whether changes of its specification are counted in `metadata.generation`."""
+        return bool(self.extension) or self.group in _COUNTED
+
+    @property
     def singular(self) -> str:
         return self.kind.lower()
 
@@ -91,6 +96,7 @@ KINDS = (
     ),
 )
 
+_COUNTED = {"apps", "batch", "networking.k8s.io", "resource.k8s.io"}
 _BY_KIND = {one.kind: one for one in KINDS}
 _BY_ADDRESS = {(one.group, one.version, one.plural): one for one in KINDS}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -117,13 +118,25 @@ def _differs(live: Obj, wish: Obj, path: fields.Path) -> bool:
 
 
 def _conflict(against: list[tuple[Writer, fields.Path]]) -> Refused:
-    told = [(f'"{writer.manager}"', "." + ".".join(step[2:] for step in path)) for writer, path in against]
+    told = [(f'"{writer.manager}"', _spelt(path)) for writer, path in against]
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": where} for who, where in told
     ]
     plural = "conflicts" if len(told) > 1 else "conflict"
     text = f"Apply failed with {len(told)} {plural}: " + ", ".join(f"conflict with {who}: {at}" for who, at in told)
     return Refused(409, "Conflict", text, {"causes": causes})
+
+
+def _spelt(path: fields.Path) -> str:
+    """As errors name a field: `.spec.containers[name="main"].image`."""
+    told = ""
+    for step in path:
+        if step.startswith("k:"):
+            keys = json.loads(step[2:])
+            told += "[" + ",".join(f"{name}={json.dumps(value)}" for name, value in keys.items()) + "]"
+        else:
+            told += f".{step[2:]}"
+    return told
 
 
 def _content(obj: Obj) -> Obj:

@@ -80,12 +80,15 @@ class Registry:
         meta = obj["metadata"]
         if self.store.get(kind, meta.get("namespace", ""), meta.get("name", "")):
             raise errors.already_exists(kind, meta["name"])
-        meta |= {"uid": str(uuid.uuid4()), "creationTimestamp": self._clock.stamp(), "generation": 1}
+        meta |= {"uid": str(uuid.uuid4()), "creationTimestamp": self._clock.stamp()}
+        if kind.counts_generations:
+            meta["generation"] = 1
         if kind.kind == "Job":
             defaults.job(obj)
         self._check(kind, obj)
         if request.writer.operation == APPLY:
             obj = managed.applied(kind, obj, _config(given), request.writer, self._clock.stamp(), force=True)
+            obj = defaults.filled(kind.kind, obj)
         else:
             obj = managed.after_update(kind, None, obj, request.writer, self._clock.stamp())
         return obj if request.dry else self.store.put(kind, obj)
@@ -199,7 +202,7 @@ class Registry:
         if own_fields:
             after["metadata"]["managedFields"] = old.get("managedFields", [])
             after = managed.after_update(kind, before, after, request.writer, self._clock.stamp())
-        if after.get("spec") != before.get("spec"):
+        if kind.counts_generations and after.get("spec") != before.get("spec"):
             after["metadata"]["generation"] = old.get("generation", 1) + 1
         if request.dry or _same(before, after):
             return before if _same(before, after) else after
