@@ -42,8 +42,7 @@ def _lines(found: tuple[Checkup, ...]) -> Iterator[str]:
         elif one.problem:
             yield f"{one.place}: {one.problem}"
         else:
-            yield f"{one.place}: lessor may not"
-            yield from (f"  {words}" for words in one.missing)
+            yield from (f"{one.place}: lessor may not {words}" for words in one.missing)
 
 
 def _facts(one: Checkup) -> dict[str, object]:
