@@ -35,7 +35,7 @@ SHIPPED = Path(__file__).parents[2] / "deploy" / "kubernetes"
 RATES = {"A100-80GB": Rate(Money(Decimal("1.80"), "EUR"), date(2026, 1, 1))}
 PLACE = Place("kubernetes", "lab")
 OWNERS = {"U0REQUESTER": "requester@example.test"}
-SLOWER = 20
+SLOWER = 5
 """How much faster than its own clock a test waits for a real cluster."""
 
 
