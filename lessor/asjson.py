@@ -41,6 +41,7 @@ def lease_facts(lease: Lease, now: datetime, access: str = "") -> Facts:
         "former_owners": list(lease.former_owners),
         "offered_to": list(lease.transfer.to) if lease.transfer else [],
         "team": request.team,
+        "kind": request.kind.value if request.kind else None,
         "need": str(request.need),
         "instance_type": quote.offer.instance_type if quote else None,
         "model": lease.model or None,

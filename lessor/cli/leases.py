@@ -83,6 +83,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Owned before by", ", ".join(lease.former_owners)),
         ("Offered to", _offered(lease, zone)),
         ("GPUs", f"{_what(lease)}, {request.market.value}, {request.place}"),
+        ("Kind", request.kind.value if request.kind else ""),
         ("Workload", request.workload.value),
         ("Purpose", request.purpose),
         ("Requested", local(lease.requested_at, zone)),
