@@ -43,6 +43,9 @@ _LOOKS = {
 }
 """Colour and dashes of each line, so that they can be told apart without colours too."""
 
+_LINE: dict[str, Any] = {"interpolate": "step-after", "strokeWidth": 1.6}
+_NAME: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2, "fontSize": 10, "color": "#4b5563"}
+
 _DAY, _SHORT = timedelta(days=1), timedelta(minutes=10)
 
 
@@ -113,7 +116,10 @@ def define(shown: Figures) -> dict[str, Any]:
         .mark_rect(color="#c9d3df", stroke="white")
         .encode(x=time, x2="until:T", y=share, y2=alt.Y2Datum(0)),
         _chart(_limit(shown)).mark_rule(color="#6b7280", strokeDash=[4, 4]).encode(y=share),
-        _chart(shown["points"]).mark_line(interpolate="step-after", strokeWidth=1.6).encode(time, share, *_legend()),
+        _chart(_limit(shown)).mark_text(**_NAME).encode(x=time, y=share, text="name:N"),
+        _chart(shown["points"])
+        .mark_line(interpolate="step-after", strokeWidth=1.6)
+        .encode(time, share, *_legend(shown)),
     ]
     title = alt.TitleParams(text=shown["title"], subtitle=shown["subtitle"], anchor="start", fontSize=13)
     whole = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title, background="white")
@@ -165,7 +171,7 @@ def _ticks(length: timedelta) -> str:
 
 def _subtitle(frame: Frame, clock: _Clock, bars: Sequence[dict[str, Any]]) -> str:
     idle = f"idle since {clock.spoken(frame.idle_since)}" if frame.idle_since else ""
-    return ", ".join(filter(None, (idle, "bars: the busiest GPU of each hour" if bars else "")))
+    return ", ".join(filter(None, (idle, "bars: the most in each hour" if bars else "")))
 
 
 def _points(seen: Sequence[Observation], clock: _Clock, frame: Frame) -> Iterator[dict[str, Any]]:
@@ -181,7 +187,7 @@ def _points(seen: Sequence[Observation], clock: _Clock, frame: Frame) -> Iterato
         if bucket and (apart or (one.at - bucket[0].at).total_seconds() >= width):
             yield from _highest(bucket, clock)
             if apart:
-                yield from _nothing(bucket[-1].at + timedelta(seconds=usual), clock)
+                yield from _nothing(bucket, bucket[-1].at + timedelta(seconds=usual), clock)
             bucket = []
         bucket.append(one)
     if bucket:
@@ -191,16 +197,19 @@ def _points(seen: Sequence[Observation], clock: _Clock, frame: Frame) -> Iterato
 def _highest(bucket: Sequence[Observation], clock: _Clock) -> Iterator[dict[str, Any]]:
     at = clock.at(bucket[0].at)
     measured = [_measured(one) for one in bucket]
-    for series in _LOOKS:
+    for series in _lines(measured):
         values = [one[series] for one in measured if one.get(series) is not None]
-        wanted = any(series in one for one in measured)
-        if wanted:
-            yield {"at": at, "series": series, "percent": round(max(values), 1) if values else None}
+        yield {"at": at, "series": series, "percent": round(max(values), 1) if values else None}
 
 
-def _nothing(at: datetime, clock: _Clock) -> Iterator[dict[str, Any]]:
-    for series in _LOOKS:
+def _nothing(bucket: Sequence[Observation], at: datetime, clock: _Clock) -> Iterator[dict[str, Any]]:
+    for series in _lines([_measured(one) for one in bucket]):
         yield {"at": clock.at(at), "series": series, "percent": None}
+
+
+def _lines(measured: Sequence[dict[str, Any]]) -> list[str]:
+    """What there is a line of, known or not."""
+    return [series for series in _LOOKS if any(series in one for one in measured)]
 
 
 def _measured(one: Observation) -> dict[str, Any]:
@@ -224,8 +233,10 @@ def _bar(one: HourUse, clock: _Clock) -> dict[str, Any] | None:
     return {"at": clock.at(one.hour), "until": clock.at(one.hour + hour), "percent": round(most, 1)}
 
 
-def _limit(shown: Figures) -> list[dict[str, float]]:
-    return [] if shown["limit"] is None else [{"percent": shown["limit"]}]
+def _limit(shown: Figures) -> list[dict[str, Any]]:
+    """The line that separates work from none, with its name at the left."""
+    limit = shown["limit"]
+    return [] if limit is None else [{"at": shown["begin"], "percent": limit, "name": f"works above {limit:.3g} %"}]
 
 
 def _chart(values: list[dict[str, Any]]) -> altair.Chart:
@@ -234,12 +245,25 @@ def _chart(values: list[dict[str, Any]]) -> altair.Chart:
     return alt.Chart(alt.InlineData(values=values))
 
 
-def _legend() -> tuple[Any, Any]:
+def _legend(shown: Figures) -> tuple[Any, Any]:
+    """The lines that there are. A GPU that is the only one is not called the busiest."""
     import altair as alt
 
     names, colours, dashes = list(_LOOKS), [c for c, _ in _LOOKS.values()], [d for _, d in _LOOKS.values()]
-    legend = alt.Legend(title=None, orient="bottom", symbolType="stroke", symbolSize=300)
+    several = any(one["series"] == LEAST for one in shown["points"])
+    known = {one["series"] for one in shown["points"] if one["percent"] is not None}
+    called = "datum.label" if several else f"datum.label == '{BUSIEST}' ? 'GPU' : datum.label"
+    legend = alt.Legend(
+        title=None,
+        orient="bottom",
+        symbolType="stroke",
+        symbolSize=300,
+        values=[name for name in names if name in known],
+        labelExpr=called,
+    )
+    # With nothing in it a legend has no size, and nothing can be drawn.
+    shown_as = legend if known else None
     return (
-        alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
-        alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes), legend=legend),
+        alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=shown_as),
+        alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes), legend=shown_as),
     )

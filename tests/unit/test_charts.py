@@ -59,6 +59,25 @@ def test_one_gpu_has_no_least_busy_one() -> None:
     assert line(shown(seen(10, GpuUse("0", engine=0.1))), LEAST) == []
 
 
+def test_the_legend_names_the_lines_that_there_are_and_calls_an_only_gpu_just_that() -> None:
+    def named(*observations: Observation) -> list[str]:
+        drawn = draw(shown(*observations), "svg").decode()
+        return [name for name in ("GPU", BUSIEST, LEAST, MEMORY, PROCESSOR) if f">{name}</text>" in drawn]
+
+    one = (seen(60, GpuUse("0", engine=0.2)), seen(59, GpuUse("0")), seen(9, GpuUse("0"), cpu=3.0))
+    assert named(*one) == ["GPU", PROCESSOR]
+    assert named(seen(10, GpuUse("0", engine=0.2), GpuUse("1", engine=0.1))) == [BUSIEST, LEAST]
+    assert named(seen(10, GpuUse("0", engine=0.2), GpuUse("1"))) == [BUSIEST]
+
+
+@pytest.mark.parametrize(
+    ("limit", "name"), [(2.0, "works above 2 %"), (0.5, "works above 0.5 %"), (None, "works above")]
+)
+def test_the_line_between_work_and_none_says_what_it_is(limit: float | None, name: str) -> None:
+    drawn = draw(shown(seen(10, GpuUse("0", engine=0.2)), limit=limit), "svg").decode()
+    assert (name in drawn) is (limit is not None)
+
+
 def test_a_gap_is_a_point_without_a_value() -> None:
     found = shown(*(seen(ago, GpuUse("0", engine=0.2)) for ago in (60, 59, 58, 57, 30, 29, 28)))
     assert line(found, BUSIEST) == [20.0, 20.0, None, 20.0, 20.0]
@@ -83,7 +102,7 @@ def test_hours_are_shown_before_the_first_sample_and_unmeasured_ones_are_left_ou
     )
     found = shown(seen(90, GpuUse("0", engine=0.2)), hours=hours)
     assert [one["percent"] for one in found["hours"]] == [80.0, 33.0]
-    assert found["subtitle"] == "bars: the busiest GPU of each hour"
+    assert found["subtitle"] == "bars: the most in each hour"
 
 
 def test_times_are_those_of_the_readers_clock() -> None:
