@@ -12,7 +12,7 @@ from activities.batches import each, trouble
 from activities.beating import beating, still_current
 from activities.errors import as_application_errors
 from lessor.contracts import Observed, PlaceReport, RunsReport, SweepPlace, SweepRuns
-from lessor.domain import heartbeat, sweep
+from lessor.domain import faults, heartbeat, sweep
 from lessor.domain.lease import OPEN, Lease, State
 from lessor.domain.request import Place
 from lessor.domain.resource import Tagged
@@ -57,7 +57,7 @@ class SweepActivities:
             except ProviderError as error:
                 return PlaceReport(place, False, leases=len(leases), missing=wanted.missing, problem=str(error)[:1_000])
             seen = sweep.compare(leases, found, dict(wanted.missing), at)
-            told = await each((*seen.away, *seen.awake), self._tell)
+            told = await each((*seen.away, *seen.awake, *faults.untold(leases, found, at)), self._tell)
             over = await asyncio.to_thread(self._left_over, {lease.id for lease in leases}, found, at)
         return PlaceReport(
             place,
@@ -69,6 +69,7 @@ class SweepActivities:
             missing=tuple(seen.missing.items()),
             problem="; ".join(p for p in (seen.brake, trouble(told)) if p),
             brake=seen.brake,
+            faults=faults.reported(found)[:NAMED],
         )
 
     @activity.defn

@@ -24,7 +24,7 @@ from lessor.rendering import Renderer
 EARLY = timedelta(minutes=5)
 """A warning that comes so much earlier than its distance says how long there really is."""
 
-NEEDS_HANDS = (Notice.BLOCKED, Notice.STOP_FAILED, Notice.RESUME_FAILED)
+NEEDS_HANDS = (Notice.BLOCKED, Notice.STOP_FAILED, Notice.RESUME_FAILED, Notice.UNFIT)
 """What the owner hears and administrators besides."""
 
 LADDER = (Notice.IDLE_WARNING, Notice.IDLE_FINAL)
@@ -125,6 +125,7 @@ def occasion(lease: Lease, notice: Notice, now: datetime, before: timedelta = ti
         Notice.IDLE_HELD_BACK: stamp(seen.since if seen else None),
         Notice.PAUSED: stamp(lease.pause.at if lease.pause else None),
         Notice.CAP: str(spent.percent if spent else 0),
+        Notice.UNFIT: stamp(lease.unfit.at if lease.unfit else None),
     }
     return f"{notice.value}-{moments[notice]}" if notice in moments else notice.value
 

@@ -57,6 +57,8 @@ _NOTICES = {
     "idle-held-back": Notice.IDLE_HELD_BACK,
     "partly-idle": Notice.PARTLY_IDLE,
     "over-budget": Notice.OVER_BUDGET,
+    "machine-unfit": Notice.UNFIT,
+    "machine-fit": Notice.UNFIT,
 }
 
 _TO_THE_WARNED = frozenset({"idle-cleared", "idle-unknown", "snoozed", "verdict-disputed", "spared"})

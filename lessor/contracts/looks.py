@@ -28,6 +28,7 @@ class PlaceReport:
     `complete` is false when anything was unread; then nothing was compared, and `missing` is as it was before.
     `told` are leases that were told; `left_over` are leases on record as over of which something is still there.
     `brake` says why absences were ignored; `unread` counts the readings in a row, up to this one, that were incomplete.
+    `faults` are machines that something is wrong with, and what.
     """
 
     place: Place
@@ -40,6 +41,7 @@ class PlaceReport:
     problem: str = ""
     brake: str = ""
     unread: int = 0
+    faults: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ class Notice(StrEnum):
     PARTLY_IDLE = "partly-idle"
     CAP = "cap"
     OVER_BUDGET = "over-budget"
+    UNFIT = "unfit"
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class Alarm(StrEnum):
     UNLABELLED = "unlabelled"
     REVIEW = "review"
     NEVER_IDLE = "never-idle"
+    UNFIT = "unfit"
     RIGHTS = "rights"
 
 

@@ -42,8 +42,8 @@ class Booking:
 
     `since` is when it came into its phase; `granted_at` when its people were first let in. `token` is that of the
     launch that took it. `address` is the machine's, so that people can be locked out of what is in no inventory any
-    more. `fresh_at` is when it was taken. `open_until` is the end that its people are let in until, which is not that of
-    the booking while people decide on a later one.
+    more. `fresh_at` is when it was taken. `open_until` is until when its people are let in, which is not the end of the
+    booking while people decide on a later one.
     """
 
     lease_id: str

@@ -13,7 +13,7 @@ from lessor.domain.money import Money
 from lessor.domain.pending import CoOwner, Counter, Exemption, Question, Transfer, Wish
 from lessor.domain.policy import Decision
 from lessor.domain.quote import Quote
-from lessor.domain.remembered import Announced, Capacity, Refusal, Warned
+from lessor.domain.remembered import Announced, Capacity, Refusal, Unfit, Warned
 from lessor.domain.request import Request
 from lessor.domain.resource import Resource
 from lessor.domain.states import FINAL, IN_USE, NOTHING_YET, OPEN, State
@@ -34,6 +34,7 @@ __all__ = [
     "Span",
     "State",
     "Storage",
+    "Unfit",
     "Warned",
     "changed",
     "describe",
@@ -73,7 +74,7 @@ class Lease:
     how often it was snoozed since it was last busy. `pause` is there while it is stopped until somebody starts it.
     `volatile` says that a stop loses what is on its local disks, `consent` that its owner accepts that. `storage` is
     what its disks are billed for, running or not. `cap_told` are percentages of its own cap that people were told of;
-    it is stopped for it no earlier than `cap_stop_at`.
+    it is stopped for it no earlier than `cap_stop_at`. `unfit` is what was said of machines that fail their check.
     """
 
     id: str
@@ -138,6 +139,7 @@ class Lease:
     storage: tuple[Storage, ...] = ()
     cap_told: tuple[int, ...] = ()
     cap_stop_at: datetime | None = None
+    unfit: Unfit | None = None
     revision: int = 0
 
     @property

@@ -41,6 +41,15 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Unfit:
+    """Machines that people were told do not pass their check since `at`, and what it says; none once all do again."""
+
+    machines: tuple[str, ...]
+    words: str
+    at: datetime
+
+
+@dataclass(frozen=True)
 class Capacity:
     """A try to provision, or to start again, that found no capacity: what was tried and how often.
 

@@ -189,7 +189,8 @@ class MachinesProvider:
     def _stranger(self, pool: Pool, name: str, lease: str) -> Tagged:
         before = next((one for one in self._diary.of(pool, lease) if one.machine == name and one.fresh_at), None)
         token, why = (before.token, "somebody was let in again") if before else ("", seen.NOT_OURS)
-        return Tagged(Kind.MACHINE, name, Condition.RUNNING, reason=why, token=token, lease=lease)
+        fault = "" if before else f"people get in for {lease[:63]}, but nothing shows that lessor let them in"
+        return Tagged(Kind.MACHINE, name, Condition.RUNNING, reason=why, token=token, lease=lease, fault=fault)
 
     def _pool(self, place: Place) -> Pool:
         pool = self._pools.get(place.name)

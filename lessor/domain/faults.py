@@ -1,0 +1,66 @@
+"""Machines that a lease has and that do not pass their health check: told once, and once more when they do again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from lessor.domain.lease import IN_USE, Change, Event, Lease, Unfit, changed
+from lessor.domain.resource import Condition, Resource, Tagged
+from lessor.domain.sweep import Away
+
+
+def judged(lease: Lease, seen: Iterable[Resource], now: datetime) -> Change:
+    """What a look shows of the machines of a lease in use. Nothing changes unless it is news.
+
+    A machine that was not seen now is as it was said to be.
+    """
+    if lease.state not in IN_USE:
+        return Change(lease, ())
+    found = {one.ref: one for one in seen}
+    before = _told(lease)
+    ill = {ref: found[ref].fault for ref in _own(lease) if ref in found and found[ref].fault}
+    after = tuple(sorted(ill.keys() | {ref for ref in before if ref not in found}))
+    if set(after) == before:
+        return Change(lease, ())
+    if not after:
+        event = Event("machine-fit", now, "lessor", {"resources": ", ".join(sorted(before))})
+        return changed(lease, event, unfit=Unfit((), "", lease.unfit.at if lease.unfit else now))
+    words = "; ".join(f"{ref.partition(':')[2]}: {ill[ref]}" for ref in after if ref in ill)
+    event = Event("machine-unfit", now, "lessor", {"resources": ", ".join(after), "problem": words})
+    return changed(lease, event, unfit=Unfit(after, words, now))
+
+
+def untold(leases: Iterable[Lease], found: Iterable[Tagged], at: datetime) -> tuple[Away, ...]:
+    """Leases in use whose machines are seen otherwise than people were told: they look for themselves (law 2)."""
+    shown: dict[str, dict[str, Tagged]] = {}
+    for one in found:
+        shown.setdefault(one.lease, {})[one.ref] = one
+    news = (_news(lease, shown.get(lease.id, {}), at) for lease in leases if lease.state in IN_USE)
+    return tuple(one for one in news if one)
+
+
+def reported(found: Iterable[Tagged]) -> tuple[tuple[str, str], ...]:
+    """Each machine that something is wrong with, once, with what it is, for administrators."""
+    wrong: dict[str, str] = {}
+    for one in found:
+        if one.fault:
+            wrong.setdefault(one.id, one.fault)
+    return tuple(sorted(wrong.items()))
+
+
+def _news(lease: Lease, shown: Mapping[str, Tagged], at: datetime) -> Away | None:
+    told = _told(lease)
+    seen = [shown[ref] for ref in _own(lease) if ref in shown and shown[ref].condition is not Condition.GONE]
+    for one in seen:
+        if bool(one.fault) != (one.ref in told):
+            return Away(lease.id, one.id, one.condition, one.fault or "it passes its health check again", at)
+    return None
+
+
+def _told(lease: Lease) -> set[str]:
+    return set(lease.unfit.machines) if lease.unfit else set()
+
+
+def _own(lease: Lease) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.ref for one in lease.resources))
