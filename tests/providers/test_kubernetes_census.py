@@ -73,7 +73,7 @@ def test_every_model_of_the_cluster_is_counted_with_who_holds_it(world: KubeWorl
 def test_a_finished_pod_is_no_holder_any_more(world: KubeWorld) -> None:
     somebodys_pod(world, "train", "nvidia.com/gpu", 3)
     ground(world).running.change("Pod", "train", {"metadata": {"annotations": {RUNS_FOR: "60"}}}, "team")
-    ground(world).running.settle()
+    ground(world).running.advance(minutes=1)
     assert sum(one.held or 0 for one in world.provider().census(PLACE).pools) == 5
     ground(world).running.advance(minutes=5)
     census = world.provider().census(PLACE)
