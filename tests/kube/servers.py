@@ -24,11 +24,17 @@ from pathlib import Path
 
 import yaml
 
-from tests.servers import LEASH
-
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 START_SECONDS = 90
 STOP_SECONDS = 10
+# The shell ends the program when its standard input closes, so that a killed test run leaves nothing behind. An API
+# server whose storage has gone before it does not end by itself.
+LEASH = """
+exec 3<&0
+"$@" 3<&- & program=$!
+(read -r _ <&3; kill -TERM "$program"; sleep 5; kill -KILL "$program" 2>/dev/null) & watcher=$!
+wait "$program"; kill "$watcher" 2>/dev/null
+"""
 
 CONTROLLERS = (
     *("namespace-controller", "garbage-collector-controller", "resourcequota-controller"),
