@@ -13,6 +13,7 @@ from lessor.config.inventory import check_pool
 from lessor.config.model import LeaseConfig, PlaceConfig
 from lessor.config.notifications import check_notifications
 from lessor.config.problems import KeyPath
+from lessor.config.rating import check_rates
 from lessor.config.rules import StepConfig
 from lessor.config.securing import check_security, check_suggestions
 from lessor.config.telemetry import check_telemetry
@@ -180,6 +181,7 @@ def _places(config: Config) -> Found:
 
 def _place(place: PlaceConfig, path: KeyPath) -> Found:
     yield from _kind(place, path)
+    yield from check_rates(place, path)
     regions = ", ".join(place.regions)
     for index, zone in enumerate(place.zones):
         if not _in_regions(zone, place.regions):
