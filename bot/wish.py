@@ -169,7 +169,7 @@ def of_draft(draft: Draft) -> Wish:
 
 
 def completed(wish: Wish, choices: Choices) -> Wish:
-    """`wish` with the first offered choice wherever nothing that is offered is chosen."""
+    """`wish` with the first offered choice wherever nothing is chosen; a model that was named is never swapped."""
     teams = [team.key for team in choices.teams]
     models = [model.model for model in choices.models]
     place = next((p for p in choices.places if p.name == wish.place), choices.places[0])
@@ -178,7 +178,7 @@ def completed(wish: Wish, choices: Choices) -> Wish:
     return replace(
         wish,
         team=wish.team if wish.team in teams else teams[0],
-        model=wish.model if wish.model in models or wish.model.startswith(TYPE_PREFIX) else models[0],
+        model=wish.model or models[0],
         place=place.name,
         market=wish.market if wish.market in markets else markets[0],
         kind=wish.kind if wish.kind in kinds else next(iter(kinds), ""),

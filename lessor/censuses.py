@@ -63,6 +63,11 @@ class Censuses:
         reading.cancel()
         return Census(place, self._clock(), problem=f"{place} did not answer within {spell(within)}")
 
+    def latest(self) -> tuple[Census, ...]:
+        """What was read last of each place, however long ago: for names, never for numbers."""
+        with self._lock:
+            return tuple(kept.census for kept in self._kept.values())
+
     def warm(self, place: Place) -> None:
         """Begin to read the place, so that who asks next need not wait."""
         if self._fresh(place) is None:

@@ -82,6 +82,11 @@ class Surveying:
         counted = [one for one in places if not self.on_demand(one)]
         return tuple(await asyncio.gather(*(self._censuses.of(one, within) for one in counted)))
 
+    def models(self) -> dict[str, str]:
+        """Models that places were seen to hand out, slices too, with what each is counted in; nothing is read now."""
+        read = (pool for one in self._censuses.latest() for pool in one.pools if pool.free is not None)
+        return {pool.model: pool.unit for pool in read if pool.model}
+
     def warm(self) -> None:
         """Begin to read the places that count themselves, so that a form that opens shows them at once."""
         for one in self._places():

@@ -29,7 +29,7 @@ from lessor.domain.request import Market, Need, Place, Request
 from lessor.engine import Engine, TakenError, UnreachableError
 from lessor.fleet import Surveying
 from lessor.gauging import Gauging
-from lessor.offering import Choices, ModelChoice, Offering, PlaceChoice, Submitted
+from lessor.offering import Choices, ModelChoice, Offering, PlaceChoice, Submitted, also_seen
 from lessor.overview import Overlooking
 from lessor.ports import (
     Directory,
@@ -85,7 +85,7 @@ class Gateway:
         """Teams, places, models and limits of a person. Raises `Refused` ("unknown-person")."""
         person = await self._known(person_id)
         teams = tuple(team for key in person.teams if (team := self._directory.team(key)))
-        models = await asyncio.to_thread(self._offering.models)
+        models = also_seen(await asyncio.to_thread(self._offering.models), self.fleet.models())
         limits, projects = self._offering.limits(person), self._offering.plan().projects
         return Choices(person, teams, self._offering.places, models, limits, projects)
 

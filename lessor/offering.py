@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -36,6 +36,15 @@ class ModelChoice:
     label: str
     memory_gib: int
     counts: tuple[int, ...] = (1,)
+
+
+def also_seen(models: tuple[ModelChoice, ...], seen: Mapping[str, str]) -> tuple[ModelChoice, ...]:
+    """With what places hand out beyond the catalogue, such as slices; `seen` says what each is counted in."""
+    known = {one.model for one in models}
+    more = (
+        ModelChoice(model, f"{model} ({unit})", 0, ()) for model, unit in sorted(seen.items()) if model not in known
+    )
+    return (*models, *more)
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,8 @@ class _Fields:
         offered = [(m.model, m.label or m.model) for m in self._choices.models]
         if self._wish.model.startswith(TYPE_PREFIX):
             offered.insert(0, (self._wish.model, self.words["instance_type"]))
+        elif self._wish.model not in [model for model, _ in offered]:
+            offered.insert(0, (self._wish.model, self._wish.model))
         return offered
 
     def markets(self) -> Block:

@@ -221,6 +221,18 @@ async def test_a_typed_request_names_its_kind_and_a_wrong_one_is_refused(lab: Wo
     assert len(lab.engine.leases) == 1
 
 
+async def test_a_slice_that_was_typed_is_never_swapped_and_slices_can_be_chosen(lab: World, cluster: Cluster) -> None:
+    cluster.pools.append(Pool(LAB, "A100-80GB-1g.10gb", "slice", total=14, free=3, largest=3))
+    requester, view = await form(lab, "2 x A100-80GB-2g.20gb in lab")
+    (model,) = [b["element"] for b in view["blocks"] if b["block_id"] == "model"]
+    assert model["initial_option"]["value"] == "A100-80GB-2g.20gb"
+    await requester.close_view()
+    await lab.settled()
+    requester, view = await form(lab)
+    await requester.select(view, "A100-80GB-1g.10gb", "wish-model")
+    await requester.wait_for_view("*Capacity:* 3 of 14 slices free now, at most 3 on one node")
+
+
 async def test_without_a_word_the_first_kind_of_the_place_is_meant(lab: World) -> None:
     requester = lab.slack.person("requester")
     await requester.command("/gpu", 'request 2 x a100 80gb 8h training in lab "rank them"')

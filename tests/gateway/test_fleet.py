@@ -19,6 +19,7 @@ from lessor.domain.request import Place
 from lessor.domain.usage import Observation
 from lessor.fleet import Surveying, counting
 from lessor.ledger import SqlLedger, open_ledger
+from lessor.offering import ModelChoice, also_seen
 from lessor.ports import RetryableError
 from tests.builders import ASKED, READY, a_lease, a_quote, a_request, an_offer
 from tests.fakes import FakeCloud
@@ -172,6 +173,20 @@ async def test_what_a_place_does_not_answer_in_time_is_unknown_never_none_free(y
     found = await yard.fleet.vacancy(LAB, "A100-80GB", SOON)
     assert (found.free, found.fits(1), found.together(1)) == (None, None, None)
     assert found.problem == "kubernetes/lab did not answer within 0 s"
+
+
+async def test_models_that_places_hand_out_can_be_asked_for_once_they_were_seen(yard: Yard) -> None:
+    slices = Pool(LAB, "A100-80GB-1g.10gb", "slice", total=14, free=3)
+    yard.cluster.pools["lab"] = (*yard.cluster.pools["lab"], slices, Pool(LAB, "unknown", total=4))
+    assert yard.fleet.models() == {}
+    await yard.fleet.vacancy(LAB, "A100-80GB")
+    yard.clock.now += timedelta(days=1)
+    assert yard.fleet.models() == {"A100-80GB": "GPU", "A100-80GB-1g.10gb": "slice"}
+    catalogue = (ModelChoice("A100-80GB", "A100 80 GB", 80),)
+    assert [one.label for one in also_seen(catalogue, yard.fleet.models())] == [
+        "A100 80 GB",
+        "A100-80GB-1g.10gb (slice)",
+    ]
 
 
 async def test_a_cloud_is_not_asked_what_is_free(yard: Yard) -> None:
