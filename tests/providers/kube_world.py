@@ -250,13 +250,19 @@ class RealGround:
     def refuse_all(self) -> None:
         self.nodes.cordon()
 
+    def holder(self, kubeconfig: str) -> Cluster:
+        """The way in of somebody who was given this access."""
+        path = self.server.home / "holder.kubeconfig"
+        path.write_text(kubeconfig)
+        return Cluster(KubernetesPlace("lab"), self.now, str(path))
+
     def clear(self) -> None:
         """Take away everything that a test made, as an administrator, and see it gone."""
         self.mend()
         self.nodes.cordon(off=True)
         spaces = [one["metadata"] for one in self.admin.list(kinds.NAMESPACE, labels="lessor.dev/lease")]
         # A namespace that is deleted with pods in it looks at them again only after a long while.
-        for kind in (kinds.STATEFUL_SET, kinds.POD):
+        for kind in (kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.POD):
             for space in spaces:
                 self._delete_all(kind, space["name"])
         for space in spaces:
