@@ -66,7 +66,8 @@ def _provide(world: World, claim: Obj) -> None:
         "csi": {"driver": class_["provisioner"], "volumeHandle": f"vol-{meta['uid'][:8]}"},
         "claimRef": reference,
     }
-    world.make(VOLUME, "", {"metadata": {"name": name}, "spec": spec}, "csi-provisioner")
+    made = {"name": name, "annotations": {"pv.kubernetes.io/provisioned-by": class_["provisioner"]}}
+    world.make(VOLUME, "", {"metadata": made, "spec": spec}, "csi-provisioner")
     world.registry.change(CLAIM, claim, lambda one: one["spec"].update(volumeName=name))
     bound = {"phase": "Bound", "accessModes": claim["spec"]["accessModes"], "capacity": {"storage": size}}
     world.registry.change(CLAIM, claim, lambda one: one.update(status=bound), sub="status")
