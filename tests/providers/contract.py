@@ -5,17 +5,19 @@ The suite speaks the port only. What really exists is asked of the subject, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lessor.domain.provisioning import Order, Provisioned
+from lessor.domain.provisioning import Order
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import LEASED, Condition, Kind, Resource
 from lessor.ports import NoCapacityError, PermanentError, Provider, ProviderError, RetryableError, Watch
 from tests.providers.attempts import Beats, Stopped, silent
+from tests.providers.lives import create, whole_life
 
 OTHER = "gpu-00000002"
 NEVER_SOLD = Need("a GPU that nobody makes", 1)
@@ -29,7 +31,8 @@ class Subject:
     snapshots left out. `copy_tags` makes something that carries the lease's tags but was not made by the provider;
     its id comes back. `break_reads` makes every second list of the place unreadable until `mend`; `throttle` refuses
     the next calls with "later"; `lose_answer` does the next launch and swallows the answer; `refuse_all` leaves no
-    capacity. `now` is the time in whole seconds.
+    capacity. `now` is the time in whole seconds. `at_once` is how many leases are taken down at once where many have
+    to be: a place that takes its time with each of them does so with all of them together.
     """
 
     provider: Provider
@@ -46,6 +49,7 @@ class Subject:
     lose_answer: Callable[[], None]
     refuse_all: Callable[[], None]
     now: Callable[[], datetime]
+    at_once: int = 1
 
 
 class ProviderContract:
@@ -135,6 +139,7 @@ class ProviderContract:
     @pytest.mark.parametrize("call", ["launch", "await_usable", "stop", "delete"])
     def test_an_attempt_that_is_not_current_changes_nothing_more(self, subject: Subject, call: str) -> None:
         """Stopped at each heartbeat, then run again: exactly the right resources (cases B13, B27)."""
+        waiting: list[Order] = []
         for stop_at in range(20):
             order = subject.order(f"gpu-0000010{stop_at}")
             stopped = False
@@ -145,7 +150,10 @@ class ProviderContract:
             if stopped and call in ("launch", "await_usable"):
                 provisioned = create(subject.restart(), order)
                 assert sorted(subject.existing(order.lease_id)) == sorted(ids(provisioned.resources))
-            clear(subject, order)
+            waiting.append(order)
+            if len(waiting) == subject.at_once or not stopped:
+                clear(subject, waiting)
+                waiting = []
             if not stopped:
                 break
         assert 0 < stop_at < 19
@@ -268,28 +276,13 @@ class ProviderContract:
             subject.provider.look(OTHER, replace(subject.place, name="nowhere"))
 
 
-def create(provider: Provider, order: Order) -> Provisioned:
-    return provider.await_usable(order, provider.launch(order, provider.candidates(order)[0], silent), silent)
-
-
-def whole_life(provider: Provider, order: Order, watched: str, beats: Beats) -> None:
-    """A lease from launch to deletion; `watched` is the call that gets `beats`."""
-
-    def beat(call: str) -> Callable[[str], None]:
-        return beats if call == watched else silent
-
-    place = order.request.place
-    candidate = provider.candidates(order)[0]
-    resources = provider.launch(order, candidate, beat("launch"))
-    provisioned = provider.await_usable(order, resources, beat("await_usable"))
-    provider.stop(order.lease_id, place, beat("stop"))
-    provider.delete(order.lease_id, place, provisioned.resources, beat("delete"))
-
-
-def clear(subject: Subject, order: Order) -> None:
-    """Take down whatever a stopped attempt left; nothing may remain."""
-    subject.restart().delete(order.lease_id, order.request.place, (), silent)
-    assert subject.existing(order.lease_id) == []
+def clear(subject: Subject, orders: Sequence[Order]) -> None:
+    """Take down whatever stopped attempts left, beside each other; nothing may remain."""
+    provider = subject.restart()
+    with ThreadPoolExecutor(len(orders)) as threads:
+        list(threads.map(lambda one: provider.delete(one.lease_id, one.request.place, (), silent), orders))
+    for order in orders:
+        assert subject.existing(order.lease_id) == []
 
 
 def main_conditions(subject: Subject) -> set[Condition]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -223,6 +224,7 @@ class RealGround:
     kubeconfig: Path
     faults: list[Fault] = field(default_factory=list)
     ahead: timedelta = timedelta()
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def cluster(self, place: KubernetesPlace) -> Cluster:
         return FaultyCluster(place, self.now, str(self.kubeconfig), faults=self.faults)
@@ -231,9 +233,11 @@ class RealGround:
         return datetime.now(UTC) + self.ahead
 
     def sleep(self, seconds: float) -> None:
-        waited = seconds / SLOWER
-        time.sleep(waited)
-        self.ahead += timedelta(seconds=seconds - waited)
+        """Those who wait at the same time wait for the same time."""
+        until = self.now() + timedelta(seconds=seconds)
+        time.sleep(seconds / SLOWER)
+        with self.lock:
+            self.ahead = max(self.ahead, until - datetime.now(UTC))
 
     def break_reads(self) -> None:
         self.faults.append(Fault("GET", "/persistentvolumes", times=None))
@@ -277,7 +281,7 @@ class RealGround:
 
 
 def installed(server: KubeServer, core: Any, clock: Callable[[], datetime]) -> RealGround:
-    """lessor in a cluster as `deploy/kubernetes` says, and nodes with eight A100."""
+    """lessor in a cluster as `deploy/kubernetes` says, and nodes with 32 A100."""
     admin = Cluster(KubernetesPlace("lab"), clock, str(server.kubeconfig))
     for path in sorted(SHIPPED.glob("*.yaml")):
         for document in sorted(yaml.safe_load_all(path.read_text()), key=lambda one: str(one["kind"] != "Namespace")):
@@ -285,7 +289,7 @@ def installed(server: KubeServer, core: Any, clock: Callable[[], datetime]) -> R
     token, _ = admin.token("lessor", "lessor", timedelta(hours=24))
     nodes = Nodes(core)
     for name in ("gpu-1", "gpu-2"):
-        nodes.add(name)
+        nodes.add(name, count=16)
     return RealGround(server, nodes, admin, server.kubeconfig_of(token, "lessor"))
 
 

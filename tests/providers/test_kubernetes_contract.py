@@ -18,13 +18,14 @@ from lessor.providers.kubernetes.rights import CLUSTER_ROLE
 from tests.builders import LEASE_ID
 from tests.kube.nodes import until
 from tests.providers.attempts import silent
-from tests.providers.contract import ProviderContract, Subject, create
+from tests.providers.contract import ProviderContract, Subject
 from tests.providers.kube_world import PLACE, KubeWorld, RealGround, SimulatedGround, simulated_ground
+from tests.providers.lives import create
 
 KINDS = [LeaseKind.NAMESPACE, LeaseKind.WORKSPACE]
 
 
-def subject_of(world: KubeWorld) -> Subject:
+def subject_of(world: KubeWorld, at_once: int = 1) -> Subject:
     provider, ground = world.provider(), world.ground
     return Subject(
         provider=provider,
@@ -41,6 +42,7 @@ def subject_of(world: KubeWorld) -> Subject:
         lose_answer=ground.lose_answer,
         refuse_all=ground.refuse_all,
         now=lambda: ground.now().replace(microsecond=0),
+        at_once=at_once,
     )
 
 
@@ -60,7 +62,7 @@ class TestSimulated(ProviderContract):
 class TestReal(ProviderContract):
     @pytest.fixture(params=KINDS, ids=[kind.value for kind in KINDS])
     def subject(self, real_ground: RealGround, request: pytest.FixtureRequest) -> Subject:
-        return subject_of(KubeWorld(real_ground, request.param))
+        return subject_of(KubeWorld(real_ground, request.param), at_once=20)
 
 
 @pytest.mark.kube
