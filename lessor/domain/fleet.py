@@ -178,10 +178,12 @@ def _only(one: PlaceFleet, models: set[str]) -> PlaceFleet:
 def _attributed(holder: Holder, open_ids: set[str], census: Census) -> Holder:
     """With the lease that it is named after, where a place was not read whole: what was not seen may say whose it is.
 
-    `ref` begins with the namespace, which has the name of its lease.
+    A namespace has the name of its lease, and stands in `ref`.
     """
-    named = holder.ref.partition("/")[0]
-    return replace(holder, lease=named) if not (census.complete or holder.lease) and named in open_ids else holder
+    if census.complete or holder.lease:
+        return holder
+    named = (word for word in holder.ref.replace("/", " ").split() if word in open_ids)
+    return replace(holder, lease=next(named, ""))
 
 
 def _just_over(record: Record, census: Census) -> set[str]:

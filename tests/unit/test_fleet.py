@@ -80,7 +80,7 @@ def test_a_place_that_was_not_read_says_unknown_and_shows_what_is_on_record() ->
 
 def test_a_place_that_was_not_read_whole_accuses_nobody_of_holding_without_a_lease() -> None:
     """The quotas could not be read, so nothing that was seen says of which lease it is."""
-    mine, other = Holder(LAB, "gpu-aaaaaaaa/train-0", A100, 2), held(1)
+    mine, other = Holder(LAB, "pod gpu-aaaaaaaa/train-0", A100, 2), held(1)
     read = census(pool(), holders=(mine, other), problem="lab: 403 for resourcequotas")
     found = place_fleet(read, record(leased("gpu-aaaaaaaa")))
     assert [one.ref for one in found.ownerless] == ["default/pod-1"]
