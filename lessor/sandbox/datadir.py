@@ -39,6 +39,15 @@ class DataDirectory:
         return self.root / "env.sh"
 
     @property
+    def cluster(self) -> Path:
+        """What the simulated cluster keeps: what exists in it, its certificates, ways in."""
+        return self.root / "cluster"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.cluster / "kubeconfig"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

@@ -58,6 +58,14 @@ class Ports:
         return self.base + 7
 
     @property
+    def cluster(self) -> int:
+        return self.base + 8
+
+    @property
+    def cluster_page(self) -> int:
+        return self.base + 9
+
+    @property
     def purposes(self) -> dict[int, str]:
         return {
             self.slack: "Slack sandbox",
@@ -68,6 +76,8 @@ class Ports:
             self.mail: "sandbox mail",
             self.gpus: "simulated GPUs",
             self.web: "dashboard",
+            self.cluster: "simulated cluster",
+            self.cluster_page: "page of the cluster",
         }
 
 

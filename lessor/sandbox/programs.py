@@ -18,7 +18,7 @@ from lessor.sandbox.portplan import HOST, Ports
 from lessor.sandbox.probes import answers, answers_with, polls
 
 NAMESPACE = "default"
-SERVERS = ("temporal", "aws", "slack", "mail", "gpus")
+SERVERS = ("temporal", "aws", "slack", "mail", "gpus", "cluster")
 _EXPORTS_HEAD = r"""# For a shell that shall reach this sandbox: source this file. It is written anew at each start.
 # What the shell knew of real accounts is forgotten first. The first name is nobody's: zsh wants at least one.
 unset lessor_nothing $(env | sed -n -E '/^LESSOR_USER=/d; s/^((AWS|LESSOR|SLACK|TEMPORAL)_[A-Z0-9_]+)=.*/\1/p')"""
@@ -60,6 +60,10 @@ class Sandbox:
         return f"http://{HOST}:{self.ports.gpus}"
 
     @property
+    def cluster_page(self) -> str:
+        return f"http://{HOST}:{self.ports.cluster_page}"
+
+    @property
     def web_url(self) -> str:
         return f"http://{HOST}:{self.ports.web}"
 
@@ -91,6 +95,7 @@ class Sandbox:
             "AWS_SECRET_ACCESS_KEY": "sandbox",
             "AWS_DEFAULT_REGION": "us-east-1",
             "AWS_EC2_METADATA_DISABLED": "true",
+            "KUBECONFIG": str(self.data.kubeconfig),
         }
 
 
@@ -116,8 +121,8 @@ def programs(sandbox: Sandbox) -> tuple[Child, ...]:
 
 
 def _dashboard(sandbox: Sandbox, told: dict[str, str]) -> Child:
-    """It reads the ledger only, and so is told nothing of Slack and AWS."""
-    needed = {name: value for name, value in told.items() if not name.startswith(("SLACK_", "AWS_"))}
+    """It reads the ledger only, and so is told nothing of Slack, AWS and the cluster."""
+    needed = {name: value for name, value in told.items() if not name.startswith(("SLACK_", "AWS_", "KUBE"))}
     command = _python("lessor.web", "--port", str(sandbox.ports.web))
     return Child("web", "the dashboard", command, needed, answers(f"{sandbox.web_url}/healthz"), SERVERS)
 
@@ -130,14 +135,23 @@ def _servers(sandbox: Sandbox, plain: dict[str, str]) -> tuple[Child, ...]:
     aws = _python("lessor.sandbox.aws", "--port", str(ports.aws), "--state", str(root / "aws.state"))
     slack = _python("lessor.sandbox.slack", "--port", str(ports.slack), "--state", str(root / "slack.json"))
     mail = _python("lessor.sandbox.mail", "--port", str(ports.mail), "--smtp-port", str(ports.smtp))
-    gpus = ("--port", str(ports.gpus), "--aws", sandbox.aws_url, "--state", str(root / "gpus.json"))
+    world = ("--aws", sandbox.aws_url, "--cluster", sandbox.cluster_page)
+    gpus = _python("lessor.sandbox.gpus", "--port", str(ports.gpus), *world, "--state", str(root / "gpus.json"))
     return (
         Child("temporal", "the Temporal server", _temporal(sandbox), plain, namespace_served),
         Child("aws", "the AWS simulator", aws, plain, answers(sandbox.aws_page)),
         Child("slack", "the Slack sandbox", slack, plain, answers(sandbox.slack_url)),
         Child("mail", "the sandbox's mail", mail, knows_secret, answers(sandbox.mail_url)),
-        Child("gpus", "the simulated GPUs", _python("lessor.sandbox.gpus", *gpus), plain, answers(sandbox.gpus_url)),
+        Child("gpus", "the simulated GPUs", gpus, plain, answers(sandbox.gpus_url)),
+        _cluster(sandbox, plain),
     )
+
+
+def _cluster(sandbox: Sandbox, plain: dict[str, str]) -> Child:
+    ports = sandbox.ports
+    where = ("--port", str(ports.cluster), "--page-port", str(ports.cluster_page), "--data", str(sandbox.data.cluster))
+    ready = answers(sandbox.cluster_page)
+    return Child("cluster", "the simulated cluster", _python("lessor.sandbox.kubernetes", *where), plain, ready)
 
 
 def temporal_program() -> Path:

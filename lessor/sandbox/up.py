@@ -129,6 +129,7 @@ def show_links(console: Console, sandbox: Sandbox) -> None:
         ("Dashboard", f"{sandbox.web_url}/", "what is open, what waits for whom, what it costs, what GPUs do"),
         ("Temporal UI", sandbox.temporal_ui_url, "every lease, step by step"),
         ("AWS simulator", sandbox.aws_page, "what exists, and what shall go wrong"),
+        ("Cluster", f"{sandbox.cluster_page}/", "nodes, namespaces and pods, and what shall go wrong there"),
         ("GPUs", f"{sandbox.gpus_url}/", "what they do: let one idle, or its figures go missing"),
         ("Mail and events", f"{sandbox.mail_url}/", "what people get when Slack fails, and what programs hear"),
         ("Temporal server", sandbox.temporal_address, "for the temporal CLI"),

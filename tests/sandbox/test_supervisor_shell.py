@@ -39,9 +39,8 @@ def sandbox(tmp_path: Path) -> Sandbox:
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_learns_what_lessors_own_programs_are_told_and_forgets_the_rest(shell: str, sandbox: Sandbox) -> None:
     seen = _environment(shell, sandbox, FROM_THE_SHELL)
-    spoken_of = {
-        name: value for name, value in seen.items() if name.startswith(("AWS_", "LESSOR_", "SLACK_", "TEMPORAL_"))
-    }
+    known = ("AWS_", "KUBE", "LESSOR_", "SLACK_", "TEMPORAL_")
+    spoken_of = {name: value for name, value in seen.items() if name.startswith(known)}
     assert spoken_of == {**sandbox.settings, "LESSOR_USER": "U0MANAGER"}
     assert _environment(shell, sandbox, {}).items() >= sandbox.settings.items()
 

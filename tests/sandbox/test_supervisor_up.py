@@ -166,7 +166,10 @@ def test_no_program_of_the_sandbox_is_told_the_shell_s_credentials(
         monkeypatch.setenv(name, "from-the-shell")
     with claimed(tmp_path, up.POLICY) as data:
         children = programs(Sandbox(data, portplan.Ports(7410)))
-    assert [child.name for child in children] == ["temporal", "aws", "slack", "mail", "gpus", "worker", "bot", "web"]
+    assert [child.name for child in children] == [
+        *("temporal", "aws", "slack", "mail", "gpus", "cluster"),
+        *("worker", "bot", "web"),
+    ]
     assert not [c.name for c in children if "from-the-shell" in c.environment.values()]
     assert {c.environment["HOME"] for c in children} == {str(tmp_path / "home")}
 

@@ -10,14 +10,16 @@ from pathlib import Path
 
 from lessor.catalog import load_catalogue
 from lessor.sandbox.aws.client import SimulatorClient
-from lessor.sandbox.gpus.server import keep_sampling, keep_seeing, listening
+from lessor.sandbox.gpus.server import keep_sampling, keep_seeing, listening, sources
 from lessor.sandbox.gpus.simulation import Simulation
+from lessor.sandbox.kubernetes.client import ClusterClient
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run until stopped; 2 with one line of reason when it cannot start."""
     parser = argparse.ArgumentParser(prog="python -m lessor.sandbox.gpus", description=__doc__)
     parser.add_argument("--aws", required=True, help="address of the AWS simulator, whose machines have the GPUs")
+    parser.add_argument("--cluster", default="", help="address of the simulated cluster's page, whose pods have GPUs")
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--every", type=float, default=0.5, help="seconds between two samples")
@@ -36,8 +38,9 @@ async def _serve(simulation: Simulation, chosen: argparse.Namespace) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     aws = SimulatorClient(chosen.aws, timeout=2.0)
+    cluster = ClusterClient(chosen.cluster, timeout=2.0) if chosen.cluster else None
     keepers = [
-        asyncio.create_task(keep_seeing(simulation, aws, load_catalogue(), 2 * chosen.every)),
+        asyncio.create_task(keep_seeing(simulation, sources(aws, cluster, load_catalogue()), 2 * chosen.every)),
         asyncio.create_task(keep_sampling(simulation, chosen.every)),
     ]
     async with listening(simulation, chosen.port, chosen.host) as url:

@@ -15,7 +15,7 @@ def page(simulation: Simulation, machine_id: str = "", job: str = "") -> str:
     On the page of all, each series says its machine; of a single exporter the Prometheus knows it from the list.
     """
     told = [
-        (one, {"instance_id": machine.id} if not machine_id and simulation.doing(machine.id).labelled else {})
+        (one, machine.found_as if not machine_id and simulation.doing(machine.id).labelled else {})
         for machine in simulation.machines.values()
         if machine_id in ("", machine.id)
         for one in simulation.figures(machine.id)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lessor.sandbox.gpus.doing import Doing, Exporter, Use
-from lessor.sandbox.gpus.machines import Machine
+from lessor.sandbox.gpus.machines import Machine, Pod
 
 DCGM, HOST = "dcgm-exporter", "lessor-host"
 PORTS: Final = {DCGM: 9400, HOST: 9401}
@@ -68,7 +68,8 @@ def figures(machine: Machine, doing: Doing, now: float) -> list[Figure]:
     if now < doing.silent_until:
         return []
     gpus = [] if doing.exporter is Exporter.GONE else [*_of_gpus(machine, doing, now)]
-    return [*gpus, *_of_host(machine, doing, now)]
+    # The heartbeat of a node is not that of a pod on it.
+    return gpus if machine.pod else [*gpus, *_of_host(machine, doing, now)]
 
 
 def load_of(machine: Machine, doing: Doing, index: int) -> tuple[Use, float, float]:
@@ -94,6 +95,7 @@ def _of_gpus(machine: Machine, doing: Doing, now: float) -> Iterator[Figure]:
             "pci_bus_id": f"00000000:{16 + index:02X}:00.0",
             "device": f"nvidia{index}",
             "modelName": f"NVIDIA {machine.model}",
+            **(_of_pod(machine.pod, index) if doing.labelled else {}),
         }
         for part in range(1, SLICES + 1) if doing.mig else (0,):
             memory = machine.memory / SLICES if part else float(machine.memory)
@@ -104,6 +106,14 @@ def _of_gpus(machine: Machine, doing: Doing, now: float) -> Iterator[Figure]:
                 told["Hostname"] = machine.hostname
             yield from _of_gpu(share, told, memory, watts, now + index)
     yield Figure(DCGM, "process_start_time_seconds", {}, _began(machine, doing))
+
+
+def _of_pod(pod: Pod | None, index: int) -> dict[str, str]:
+    """Whose a GPU is, as the exporter of a cluster learns it from the kubelet."""
+    if pod is None:
+        return {}
+    owner = {"exported_namespace": pod.namespace, "exported_pod": pod.name, "exported_container": "main"}
+    return owner | ({"GPU_I_PROFILE": pod.slice, "GPU_I_ID": str(index + 1)} if pod.slice else {})
 
 
 def _of_gpu(load: _Load, labels: dict[str, str], memory: float, watts: float, phase: float) -> Iterator[Figure]:

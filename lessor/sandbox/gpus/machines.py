@@ -1,4 +1,4 @@
-"""The machines that have GPUs: those which run in the AWS simulator, with what the catalogue knows of their types."""
+"""What has GPUs: machines that run in the AWS simulator, with what the catalogue knows of their types, and pods."""
 
 from __future__ import annotations
 
@@ -15,8 +15,21 @@ _NAMESPACE = uuid.UUID("5a0c6f0e-7d52-4f0b-9d0b-6f5f6b0e7a11")
 
 
 @dataclass(frozen=True)
+class Pod:
+    """A pod in a cluster, and the node that it is on; `slice` is what its GPUs are cut into, as `1g.10gb`."""
+
+    namespace: str
+    name: str
+    node: str
+    slice: str = ""
+
+
+@dataclass(frozen=True)
 class Machine:
-    """One running machine: its id, its GPUs and the lease on its tag; `memory` is what one GPU has, in MiB."""
+    """One running machine: its id, its GPUs and the lease on its tag; `memory` is what one GPU has, in MiB.
+
+    Where it is a pod, its GPUs are those that the pod holds.
+    """
 
     id: str
     type: str
@@ -25,16 +38,24 @@ class Machine:
     memory: int
     lease: str = ""
     started: float = 0.0
+    pod: Pod | None = None
 
     @property
     def hostname(self) -> str:
-        """As EC2 names machines: by a private address, that follows from the id here."""
+        """As EC2 names machines: by a private address, that follows from the id here; of pods, that of the node."""
+        if self.pod:
+            return self.pod.node
         return f"ip-{self.address.replace('.', '-')}.ec2.internal"
 
     @property
     def address(self) -> str:
         number = int(uuid.uuid5(_NAMESPACE, self.id).int)
         return f"10.{number % 256}.{number // 256 % 256}.{number // 65_536 % 254 + 1}"
+
+    @property
+    def found_as(self) -> dict[str, str]:
+        """What the Prometheus knows of it by how it finds it: a machine by its id, a pod by what its exporter says."""
+        return {} if self.pod else {"instance_id": self.id}
 
     def gpu_id(self, index: int) -> str:
         return f"GPU-{uuid.uuid5(_NAMESPACE, f'{self.id}/{index}')}"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from importlib.resources import files
 
 from aiohttp import web
@@ -22,9 +22,11 @@ from aiohttp import web
 from lessor.catalog import Catalogue
 from lessor.sandbox.aws.client import SimulatorClient
 from lessor.sandbox.gpus.exposition import page, targets
-from lessor.sandbox.gpus.machines import running
+from lessor.sandbox.gpus.machines import Machine, running
+from lessor.sandbox.gpus.pods import in_cluster
 from lessor.sandbox.gpus.prometheus import Api
 from lessor.sandbox.gpus.simulation import Simulation
+from lessor.sandbox.kubernetes.client import ClusterClient
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
@@ -75,16 +77,30 @@ async def keep_sampling(simulation: Simulation, every: float) -> None:
         await asyncio.sleep(every)
 
 
-async def keep_seeing(simulation: Simulation, aws: SimulatorClient, catalogue: Catalogue, every: float) -> None:
-    """See which machines run, for ever; when AWS does not answer, those seen last run on."""
+Look = Callable[[], list[Machine]]
+
+
+async def keep_seeing(simulation: Simulation, sources: Mapping[str, Look], every: float) -> None:
+    """See what runs in each source, for ever; when one does not answer, what was seen last of it runs on."""
+    seen: dict[str, list[Machine]] = {name: [] for name in sources}
     while True:
-        try:
-            state = await asyncio.to_thread(aws.state)
-            simulation.see(running(state["instances"], catalogue))
-            simulation.unseen = ""
-        except (OSError, ValueError) as silent:
-            simulation.unseen = f"The AWS simulator does not answer ({silent}): machines are shown as they were."
+        silent = []
+        for name, look in sources.items():
+            try:
+                seen[name] = await asyncio.to_thread(look)
+            except (OSError, ValueError) as reason:
+                silent.append(f"{name} does not answer ({reason}): what runs there is shown as it was.")
+        simulation.see([machine for machines in seen.values() for machine in machines])
+        simulation.unseen = " ".join(silent)
         await asyncio.sleep(every)
+
+
+def sources(aws: SimulatorClient, cluster: ClusterClient | None, catalogue: Catalogue) -> dict[str, Look]:
+    """Where there are GPUs: the AWS simulator, and the simulated cluster if there is one."""
+    found: dict[str, Look] = {"The AWS simulator": lambda: running(aws.state()["instances"], catalogue)}
+    if cluster is not None:
+        found["The simulated cluster"] = lambda: in_cluster(cluster.state(), catalogue)
+    return found
 
 
 @contextlib.asynccontextmanager

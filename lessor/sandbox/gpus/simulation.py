@@ -104,7 +104,7 @@ class Simulation:
     def target(self, machine: Machine, job: str) -> dict[str, str]:
         """The labels that a Prometheus gives to what it reads from one exporter; how it finds it says the machine."""
         labels = {"job": job, "instance": f"{machine.address}:{PORTS[job]}"}
-        return labels | ({"instance_id": machine.id} if self.doing(machine.id).labelled else {})
+        return labels | (machine.found_as if self.doing(machine.id).labelled else {})
 
     def state(self) -> Json:
         """Everything that the page shows."""

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import yaml
 from aiohttp import web
 
 from lessor.sandbox.kubernetes import nodes
@@ -21,6 +20,7 @@ from lessor.sandbox.kubernetes.calls import Call
 from lessor.sandbox.kubernetes.cluster import Heard, SimulatedCluster
 from lessor.sandbox.kubernetes.faults import Fault, FaultKind
 from lessor.sandbox.kubernetes.kinds import kind
+from lessor.sandbox.kubernetes.kubeconfigs import kubeconfig
 from lessor.sandbox.kubernetes.nodes import NodeShape
 from lessor.sandbox.kubernetes.server import keep_stepping, make_application
 
@@ -47,7 +47,7 @@ class RunningCluster:
 
     def kubeconfig_of(self, token: str, context: str = "lab") -> str:
         """A kubeconfig with one context and this token."""
-        return kubeconfig(self.base_url, token, context)
+        return kubeconfig(self.base_url, context, token=token)
 
     def lessors_token(self) -> str:
         """Good for 24 hours, and refused after `expire_tokens`."""
@@ -162,19 +162,6 @@ def manifests() -> str:
     if found is None:
         raise FileNotFoundError(f"deploy/kubernetes is neither in {places[0].parent} nor in {places[1].parent}")
     return "\n---\n".join(path.read_text(encoding="utf-8") for path in sorted(found.glob("*.yaml")))
-
-
-def kubeconfig(address: str, token: str, context: str) -> str:
-    """A kubeconfig with one cluster, one user and one context of that name."""
-    document = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": context, "cluster": {"server": address}}],
-        "users": [{"name": "lessor", "user": {"token": token}}],
-        "contexts": [{"name": context, "context": {"cluster": context, "user": "lessor"}}],
-        "current-context": context,
-    }
-    return yaml.safe_dump(document, sort_keys=False)
 
 
 class _ServerThread:

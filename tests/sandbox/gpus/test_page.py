@@ -120,4 +120,4 @@ async def test_queries_are_listed_with_their_answers(shown: tuple[Stage, Page]) 
 async def test_without_machines_it_says_how_to_get_one() -> None:
     stage = Stage()
     async with listening(stage.simulation) as url, launched_browser() as browser, opened_page(browser, url) as page:
-        await expect(page.locator("#machines")).to_contain_text("No machine with GPUs runs. Ask for one in Slack")
+        await expect(page.locator("#machines")).to_contain_text("Nothing with GPUs runs. Ask for some in Slack")

@@ -104,7 +104,7 @@ function draw(state) {
   const open = new Set([...$("asked").querySelectorAll("details[open]")].map((one) => one.dataset.at));
   // A number that somebody types stays as it is until it is theirs no more.
   if (!$("machines").contains(document.activeElement) || document.activeElement.tagName !== "INPUT")
-    fill("machines", state.machines.map(row), "No machine with GPUs runs. Ask for one in Slack (/gpu request): it appears here once it runs.");
+    fill("machines", state.machines.map(row), "Nothing with GPUs runs. Ask for some in Slack (/gpu request): machines appear here once they run, and pods of the cluster.");
   fill("asked", state.asked.map((one) => question(one, open)), "Nobody has asked yet.");
   drawTiles();
   if (state.unseen) complain(state.unseen);
