@@ -16,6 +16,7 @@ from bot.notices import left
 from bot.notifier import SlackNotifier
 from bot.telling import telling
 from lessor.contracts import Delivery, Notice, PageInput
+from lessor.domain import braking
 from lessor.domain.lease import Lease
 from lessor.notify import Letter, Webhook, occasion
 
@@ -75,4 +76,6 @@ def _named(lease: Lease) -> tuple[str, ...]:
     ids = [lease.owner, lease.decided_by, lease.cancelled_by, *(one.id for one in lease.co_owners)]
     ids += [one.by for one in (refusal, counter, transfer, lease.wish, *lease.questions) if one]
     ids += [one.answered_by for one in lease.questions]
+    brake = braking.heard(lease.idle.held_back) if lease.idle else None
+    ids += [brake.by] if brake else []
     return tuple(dict.fromkeys(filter(None, ids)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from bot.blocks.text import quoted
-from lessor.domain import capping, rungs
+from lessor.domain import braking, capping, rungs
 from lessor.domain.costing import idle_cost, storage_cost
 from lessor.domain.idle import IdleTerms, Verdict
 from lessor.domain.idle_plan import BUILT_IN
@@ -21,6 +21,9 @@ from lessor.signals import percent, rate, ratio, signals, throughput, watts
 REASON_MOST = 1_200
 _SOMETIMES = ("power", "fraction", "spare", "working_hours_only")
 """Terms that are named only where they are something."""
+
+_LADDER = frozenset({"window", "warn", "final", "stop", "held_stop", "working_hours_only", "spare", "stops"})
+"""What a warning says of the policy; the limits of signals stand beside their figures."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +38,19 @@ def idle_facts(lease: Lease, now: datetime) -> dict[str, object]:
     """Values for any template about a lease, empty or `None` where nothing of the kind is so."""
     ladder = lease.idle
     evidence, terms = (ladder.evidence, ladder.terms) if ladder else (None, None)
+    held = evidence is not None and evidence.verdict is Verdict.HELD
     snooze = lease.snooze if lease.snooze and lease.snooze.until > now else None
     spared = lease.spared if lease.spared and (lease.spared.until is None or lease.spared.until > now) else None
     return {
         "ladder": ladder,
         "evidence": evidence,
-        "held": evidence is not None and evidence.verdict is Verdict.HELD,
+        "held": held,
         "idle_for": to_the_minute(max(now - evidence.since, timedelta())) if evidence else timedelta(),
         "idle_cost": idle_cost(lease, evidence.since, now) if evidence else None,
         "signals": signals(evidence, terms) if evidence and terms else (),
-        "thresholds": levels(terms, held=evidence is not None and evidence.verdict is Verdict.HELD) if terms else (),
+        "thresholds": levels(terms, held=held) if terms else (),
+        "ladder_terms": levels(terms, held=held, only=_LADDER) if terms else (),
+        "held_brake": braking.heard(ladder.held_back) if ladder else None,
         "stops_at": rungs.stops_at(lease, now) if ladder else None,
         "barred": rungs.barred(lease, now) if ladder else "",
         "partly": evidence is not None and 0 < evidence.idle_gpus < evidence.gpus,
@@ -79,10 +85,12 @@ def in_force(terms: IdleTerms | None, lease: Lease) -> dict[str, object]:
     return {"thresholds": levels(terms, held=held)} if terms else {}
 
 
-def levels(terms: IdleTerms, *, held: bool = False) -> tuple[Level, ...]:
-    """The thresholds by the level that set them, the default ones first (cases E22 and E25)."""
+def levels(terms: IdleTerms, *, held: bool = False, only: Collection[str] = ()) -> tuple[Level, ...]:
+    """The thresholds by the level that set them, the default ones first (cases E22 and E25); of all, or `only` some."""
     found: dict[str, list[tuple[str, str]]] = {BUILT_IN: []}
     for name, written in _SPELLED.items():
+        if only and name not in only:
+            continue
         value, origin = getattr(terms, name), terms.origins.get(name, BUILT_IN)
         absent = not held if name == "held_stop" else name in _SOMETIMES and not value
         if not (absent and origin == BUILT_IN):

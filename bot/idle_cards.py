@@ -79,7 +79,10 @@ class IdleCards:
             return
         happened = NEWER if newest else ended_by(await self._events(lease))
         recipient = await self._reach.recipient(ref)
-        await self._postman.settle(ref, self._past(lease, happened, now, recipient))
+        message = self._past(lease, happened, now, recipient)
+        # A snooze can be made longer, and then the card has to say until when.
+        snoozed = not newest and lease.idle is not None and lease.snooze is not None and lease.snooze.until > now
+        await (self._postman.rewrite(ref, message) if snoozed else self._postman.settle(ref, message))
 
     async def _chart(self, lease: Lease, notice: Notice, told: str, now: datetime) -> Sequence[Block]:
         if self._pictures is None or lease.idle is None:

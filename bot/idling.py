@@ -21,6 +21,7 @@ from bot.ids import Form
 from lessor.contracts import Verb
 from lessor.domain.authority import require_steward
 from lessor.domain.errors import Refused
+from lessor.domain.excuses import called_wrong
 from lessor.domain.identity import parse_lease_id
 from lessor.domain.ladder import Why
 from lessor.domain.lease import IN_USE, Lease, describe
@@ -118,7 +119,8 @@ class Idling:
         if lease.pause:
             raise Refused("wrong-state", f"{lease.id} is stopped: {lease.pause.words}. Start it again to use it")
         if lease.idle is None:
-            raise Refused("wrong-state", f"{lease.id} is not seen idle any more, so nothing is stopped")
+            already = called_wrong(lease, self._desk.now())
+            raise Refused("wrong-state", already or f"{lease.id} is not seen idle any more, so nothing is stopped")
 
     async def _disputable(self, ask: Ask, lease: Lease, person: Person) -> None:
         """The same, where what was stopped for the verdict can be answered as well."""

@@ -75,6 +75,11 @@ class Postman:
         with passing_over(ref.key):
             await self.deliver(ref.key, ref.lease_id, ref.channel, message, since)
 
+    async def rewrite(self, ref: MessageRef, message: Message) -> None:
+        """Other words for a message that may have to say something else later; where it was deleted none is posted."""
+        with passing_over(ref.key):
+            await self._updated(ref, message)
+
     async def settle(self, ref: MessageRef, message: Message) -> None:
         """Last words for a message that is of no use any more; where it was deleted nothing is posted."""
         with passing_over(ref.key):

@@ -46,7 +46,7 @@ class Message:
 def compose(parts: Mapping[str, str], buttons: Sequence[ButtonElement] = (), extra: Sequence[Block] = ()) -> Message:
     """A message from a template's parts: `title`, any number of `field_...` and `body...`, `note`, in that order.
 
-    `extra` blocks stand before the small print.
+    `extra` blocks stand before the small print; `after_...` is small print below the buttons.
     """
     title = parts["title"]
     blocks: list[Block] = sections(title)
@@ -61,6 +61,7 @@ def compose(parts: Mapping[str, str], buttons: Sequence[ButtonElement] = (), ext
         blocks.append(note(parts["note"]))
     if buttons:
         blocks.append(ActionsBlock(elements=list(buttons)))
+    blocks += [note(text) for name, text in parts.items() if name.startswith("after_")]
     return Message(parts.get("summary", title).replace("*", ""), tuple(blocks))
 
 

@@ -5,9 +5,10 @@ The checks are made once for each tick, over the whole fleet (law 5).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from math import floor
 
 from lessor.domain.idle import IdleTerms, Standing, Verdict
@@ -25,6 +26,10 @@ WORD_HOLDS = timedelta(hours=24)
 
 AT_ONCE = 0.5
 """More than this share of the leases that worked, silent in one tick, is no coincidence."""
+
+_SPELLED = re.compile(
+    r"the brake is on(?: since (?P<at>\d{4}-\d\d-\d\d \d\d:\d\d) UTC)?, by (?P<by>\S*): (?P<reason>.*)", re.DOTALL
+)
 
 REMEDY = "an administrator has to look at this; `lessor brake off REASON` takes it off"
 
@@ -45,6 +50,18 @@ def spelled(brake: Brake) -> str:
     """Why nothing is stopped while it is on, in words."""
     since = f" since {minute(brake.at)}" if brake.at else ""
     return f"the brake is on{since}, by {brake.by}: {brake.reason}"
+
+
+def heard(words: str) -> Brake | None:
+    """The brake that `spelled` told of, for readers who know people by name and times by their own clock.
+
+    `None` where the words tell of something else.
+    """
+    found = _SPELLED.fullmatch(words)
+    if found is None:
+        return None
+    at = datetime.strptime(found["at"], "%Y-%m-%d %H:%M").replace(tzinfo=UTC) if found["at"] else None
+    return Brake(True, found["by"], at, found["reason"])
 
 
 def stops_at(lease: Lease, standing: Standing, terms: IdleTerms) -> datetime | None:

@@ -11,8 +11,9 @@ from lessor.domain.errors import Refused, instant
 from lessor.domain.figures import figures
 from lessor.domain.ladder import Consent, Dispute, Ladder, Snooze, Spared, Why, untold
 from lessor.domain.lease import IN_USE, Change, Event, Lease, changed, minute, require_state
+from lessor.domain.pausing import LESSOR
 from lessor.domain.people import Person
-from lessor.domain.request import spell
+from lessor.domain.request import spell, to_the_minute
 
 DISPUTE_HOLDS = timedelta(hours=24)
 """How long a verdict that somebody called wrong is not believed, unless the lease is seen busy before."""
@@ -37,6 +38,7 @@ def snooze(lease: Lease, until: datetime, person: Person, reason: str, now: date
         _within_limits(lease, ladder, until, now)
     made = Snooze(max(until, held), person.id, now, reason.strip())
     data = {"until": made.until.isoformat(), "reason": made.reason, "told": str(len(ladder.told))}
+    data |= {"again": "yes"} if lease.snooze and held > now else {}
     count = lease.snoozes + (longer and not person.admin)
     return changed(lease, Event("snoozed", now, person.id, data), snooze=made, snoozes=count, idle=untold(ladder))
 
@@ -46,8 +48,12 @@ def dispute(lease: Lease, by: str, reason: str, now: datetime) -> Change:
 
     What it rested on goes on record with the reason, so that thresholds can be tuned. Also said of what was stopped.
 
-    Raises `Refused`: wrong-state, not-idle, no-reason.
+    Raises `Refused`: wrong-state, not-idle, no-reason, already-disputed.
     """
+    require_state(lease, *IN_USE)
+    already = called_wrong(lease, now)
+    if already and lease.idle is None:
+        raise Refused("already-disputed", already)
     ladder = _idle(lease, "dispute")
     if not reason.strip():
         raise Refused("no-reason", "say what it was doing: whoever tunes the thresholds reads it")
@@ -55,6 +61,17 @@ def dispute(lease: Lease, by: str, reason: str, now: datetime) -> Change:
     told = {"told": str(len(ladder.told)), "stopped": "yes" if lease.pause else "no"}
     event = Event("verdict-disputed", now, by, {"reason": made.reason, **told, **figures(ladder.evidence)})
     return changed(lease, event, disputed=made, idle=None)
+
+
+def called_wrong(lease: Lease, now: datetime) -> str:
+    """That somebody called the verdict wrong not long ago, in words; empty where nobody did."""
+    said = lease.disputed
+    if said is None or said.by == LESSOR or now >= said.until:
+        return ""
+    left = spell(to_the_minute(said.until - now))
+    return (
+        f"the verdict on {lease.id} was called wrong already ({said.reason}); nothing is made of it for another {left}"
+    )
 
 
 def consent(lease: Lease, by: str, now: datetime) -> Change:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from lessor.contracts import Notice, Verb
-from lessor.domain import capping, extension, idling, suspension
+from lessor.domain import braking, capping, extension, idling, suspension
 from lessor.domain.idle import Evidence, IdleTerms, Verdict
-from lessor.domain.ladder import Consent, Rung
+from lessor.domain.ladder import Brake, Consent, Rung
 from lessor.domain.lease import Event, changed
 from lessor.sandbox.slack import buttons, visible_text
 from lessor.when import local
@@ -61,6 +61,19 @@ async def test_a_stop_that_is_held_back_says_why_and_settles_when_it_is_over(wor
     assert "It runs on and costs 2.50 USD an hour." in visible_text(told)
     await world.move(lease, idling.metered, Evidence(Verdict.BUSY, now, now + MINUTE, gpus=2), IdleTerms(), now)
     assert await world.slack.person("requester").wait_for_message("this is over")
+
+
+async def test_a_brake_that_holds_a_stop_back_is_told_with_a_name_and_on_the_readers_clock(world: World) -> None:
+    lease, _ = await warned(world, await seen_idle(world, await world.running(await world.ask())))
+    now = world.clock()
+    since = now.replace(second=0, microsecond=0) - HOUR
+    words = braking.spelled(Brake(True, "U0ADMIN", since, "the racks move, ask by noon: room 3"))
+    await world.move(lease, idling.held_back, words, now)
+    told = visible_text(await world.slack.person("requester").wait_for_message("*Not stopped:*"))
+    begun = local(since, "Europe/Berlin")
+    because = f"Because: the brake is on since {begun}, by <@U0ADMIN>: the racks move, ask by noon: room 3\nIt runs on"
+    assert because in told
+    assert "UTC" not in told
 
 
 async def test_a_cap_is_told_by_its_share_with_when_it_is_reached_and_what_follows(world: World) -> None:

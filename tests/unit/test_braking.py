@@ -21,6 +21,23 @@ FEW = BrakeTerms(share=0.2, least=5)
 SNOOZED = Snooze(READY + timedelta(hours=9), "U0REQUESTER", READY, "training")
 
 
+@pytest.mark.parametrize(
+    "brake",
+    [
+        Brake(True, "U0ADMIN", READY, "racks, by lunch: at 12:00 UTC"),
+        Brake(True, "lessor", READY, "12 of 40 leases\nfell idle"),
+        Brake(True, "U0ADMIN", None, ""),
+    ],
+)
+def test_what_the_brake_says_in_words_can_be_read_back(brake: Brake) -> None:
+    assert braking.heard(braking.spelled(brake)) == brake
+
+
+@pytest.mark.parametrize("words", ["", "prometheus does not answer", "the brake is on: 12 of 40 leases fell idle"])
+def test_other_words_tell_of_no_brake(words: str) -> None:
+    assert braking.heard(words) is None
+
+
 @pytest.mark.parametrize(("fleet", "most"), [(0, 4), (10, 4), (24, 4), (25, 5), (50, 10), (54, 10), (2_000, 400)])
 def test_the_share_of_the_fleet_may_stop_in_an_hour_and_always_fewer_than_the_least(fleet: int, most: int) -> None:
     assert FEW.most(fleet) == most

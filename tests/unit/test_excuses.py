@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from lessor.contracts import Notice
 from lessor.domain import deadlines, excuses, ownership, pausing, rungs
 from lessor.domain.deadlines import Deadline, Due
 from lessor.domain.errors import Refused
@@ -14,6 +15,7 @@ from lessor.domain.ladder import Consent, Dispute, Ladder, Rung, Snooze, Spared,
 from lessor.domain.lease import IN_USE, Lease, State
 from tests.builders import ADMIN, REQUESTER, a_lease, a_person
 from tests.idleness import DAY, HOUR, MINUTE, after, told_idle, twice_warned, warned
+from workflows.notices import notices
 
 NOW = after(110 * MINUTE)
 WHY = "it loads data"
@@ -107,6 +109,31 @@ def test_a_wrong_verdict_is_kept_with_what_it_rested_on() -> None:
     )
     assert (event.data["verdict"], event.data["idle_gpus"]) == ("idle", "8")
     assert refusal(excuses.dispute, told_idle(), "U0", " ", NOW)[0] == "no-reason"
+
+
+def test_a_verdict_that_was_called_wrong_already_is_told_to_be_so() -> None:
+    lease = excuses.dispute(told_idle(), "U0", WHY, NOW).lease
+    code, words = refusal(excuses.dispute, lease, "U0OTHER", "mine too", NOW + HOUR)
+    assert (code, words) == (
+        "already-disputed",
+        f"the verdict on {lease.id} was called wrong already (it loads data); nothing is made of it for another 23 h",
+    )
+    # Once that is over, or where only lessor itself doubts it, there is nothing to dispute.
+    assert refusal(excuses.dispute, lease, "U0", WHY, NOW + DAY)[0] == "not-idle"
+    doubted = replace(lease, disputed=Dispute(NOW + DAY, "lessor", NOW, "busy"))
+    assert refusal(excuses.dispute, doubted, "U0", WHY, NOW)[0] == "not-idle"
+    closed = replace(lease, state=State.CLOSED)
+    assert refusal(excuses.dispute, closed, "U0", WHY, NOW)[0] == "wrong-state"
+
+
+def test_a_snooze_on_top_of_one_says_so_and_one_after_it_does_not() -> None:
+    first = excuses.snooze(twice_warned(), after(3 * HOUR), REQUESTER, WHY, NOW)
+    second = excuses.snooze(first.lease, after(4 * HOUR), REQUESTER, WHY, NOW + MINUTE)
+    later = excuses.snooze(second.lease, after(8 * HOUR), REQUESTER, WHY, after(5 * HOUR))
+    assert [change.events[0].data.get("again") for change in (first, second, later)] == [None, "yes", None]
+    told = [notices(change.lease, change.events) for change in (first, second, later)]
+    assert told == [(Notice.IDLE_OVER,), (Notice.IDLE_OVER,), ()]
+    assert notices(second.lease, second.events, again=False) == ()
 
 
 def test_a_stop_for_a_wrong_verdict_can_still_be_called_so() -> None:
