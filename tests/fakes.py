@@ -43,6 +43,8 @@ class FakeCloud:
     ends: dict[str, datetime] = field(default_factory=dict)
     owned: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     let_in: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    kept: tuple[Resource, ...] = ()
+    kept_until: datetime | None = None
     calls: list[str] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -92,7 +94,8 @@ class FakeCloud:
         self._enter("look")
         with self.lock:
             mine = tuple(m for i, m in self.machines.items() if self.owners[i] == lease_id)
-        return Sighting(mine, self.clock())
+        now, until = self.clock(), self.kept_until
+        return Sighting((*mine, *self.kept), now, kept_until=until) if until and now < until else Sighting(mine, now)
 
     def stop(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
         self._enter("stop")

@@ -239,7 +239,7 @@ class World:
 
     def _activities(self) -> Activities:
         self.directory.teams.setdefault("research", Team("research", lead=MANAGER.id))
-        directory, providers = self.directory, {"aws": self.cloud}
+        directory, providers = self.directory, dict.fromkeys(("aws", "kubernetes"), self.cloud)
         return Activities(
             RecordActivities(self.ledger, directory, lambda: self.plan),
             AssessmentActivities(

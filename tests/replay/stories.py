@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from lessor.contracts import SIGNAL_ACT, SIGNAL_OBSERVED, Act, Notice, Observed, Verb
 from lessor.domain.lease import State
-from lessor.domain.resource import Condition
+from lessor.domain.resource import Condition, Kind, Resource
 from lessor.domain.terms import Terms
 from lessor.ports import PermanentError, RetryableError
 from tests.replay import deciding, idling, lasting, owning, requests
@@ -84,6 +84,20 @@ async def blocked(world: World) -> Runs:
     await world.until(handle, State.STOPPED)
     world.cloud.fail["delete"] = [PermanentError("termination protection is on") for _ in range(4)]
     await do(world, handle, Verb.RELEASE)
+    return await finished(handle, "closed")
+
+
+async def kept(world: World) -> Runs:
+    """What people stored outlives the rest of it for a while."""
+    handle = await world.active()
+    ready = await world.lease(handle)
+    assert ready.ready_at is not None
+    world.cloud.kept_until = ready.ready_at + 20 * HOUR
+    world.cloud.kept = (Resource(Kind.CLAIM, f"{handle.id}/data@1", Condition.STOPPED, type="100 GiB fast"),)
+    await do(world, handle, Verb.RELEASE)
+    await world.until(handle, State.STOPPED)
+    await do(world, handle, Verb.RELEASE)
+    await world.told(handle, "kept")
     return await finished(handle, "closed")
 
 
@@ -187,6 +201,7 @@ SKIPPING: tuple[Story, ...] = (
     requests.cancelled_before_approval,
     by_signal,
     blocked,
+    kept,
     requests.auto_approved,
     requests.over_quota,
     requests.price_rose,

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from lessor.contracts import GROUP_MEMBER, Verb
+from lessor.contracts import GROUP_MEMBER, NOT_STOPPABLE, Verb
 from lessor.domain import pausing, rungs
 from lessor.domain.errors import Refused
 from lessor.domain.ladder import Rung, Spared, Why
@@ -47,8 +47,9 @@ async def test_an_idle_lease_of_group_members_runs_on_and_is_tried_again_a_day_l
     assert stopped.pause.why is Why.IDLE
 
 
-async def test_who_asks_for_a_stop_of_group_members_hears_why_not(world: World) -> None:
-    world.cloud.fail["stop"] = [PermanentError(WHY, GROUP_MEMBER)]
+@pytest.mark.parametrize("code", [GROUP_MEMBER, NOT_STOPPABLE])
+async def test_who_asks_for_a_stop_that_cannot_be_hears_why_not(world: World, code: str) -> None:
+    world.cloud.fail["stop"] = [PermanentError(WHY, code)]
     handle = await world.active()
     assert (await world.act(handle, Verb.STOP, REQUESTER)).ok
     await world.told(handle, "stop-failed")
