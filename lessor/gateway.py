@@ -27,6 +27,7 @@ from lessor.domain.quota import Headroom
 from lessor.domain.quote import Quote
 from lessor.domain.request import Market, Need, Place, Request
 from lessor.engine import Engine, TakenError, UnreachableError
+from lessor.entering import Entering
 from lessor.fleet import Surveying
 from lessor.gauging import Gauging
 from lessor.offering import Choices, ModelChoice, Offering, PlaceChoice, Submitted, also_seen
@@ -77,6 +78,7 @@ class Gateway:
         self._accounting = Accounting(ledger, offering.plan)
         self._attendance = Attendance(directory, ledger, clock)
         self._screening = Screening(offering, self._accounting, self.quote, clock)
+        self.entering = Entering(providers, ledger, self.lease, self._known, clock)
         self.meter = Gauging(engine, ledger, self._known, clock, offering.metering, offering.idle)
         self.fleet = fleet or Surveying(ledger, {}, {}, tuple, clock)
         self.overlooking = Overlooking(ledger, directory, clock)

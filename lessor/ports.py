@@ -186,6 +186,7 @@ class Capacity(Protocol):
         ...
 
 
+@runtime_checkable
 class Keys(Protocol):
     """Hands out access that runs out by itself and is stored nowhere."""
 
@@ -236,7 +237,6 @@ class Directory(Protocol):
 
 class Notifier(Protocol):
     """Tells people. One message per (lease, notice, recipient): posted once, then updated where it stands.
-
     What is temporary is raised, so that the caller tries again. Without patience the next channel is taken instead.
     """
 

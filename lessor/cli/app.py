@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from lessor.cli.entering_app import entering_app
 from lessor.cli.fleet_app import fleet_app
 from lessor.cli.idle_app import idle_app
 from lessor.cli.idling_app import idling_app
@@ -42,6 +43,7 @@ app.add_typer(time_app)
 app.add_typer(meter_app)
 app.add_typer(idling_app)
 app.add_typer(fleet_app)
+app.add_typer(entering_app)
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
@@ -16,6 +17,7 @@ _RECORDED = (
     select(func.count())
     .where(EVENTS.c.lease_id == bindparam("subject"), EVENTS.c.revision == bindparam("rev"))
     .scalar_subquery()
+    .label("there")
 )
 _HEAD = select(HEAD.c.entries, HEAD.c.hash, _RECORDED).with_for_update(of=HEAD)
 _MOVE_HEAD = update(HEAD).values(entries=bindparam("new_entries"), hash=bindparam("new_hash"))
@@ -27,12 +29,28 @@ def append(connection: Connection, subject: str, revision: int, events: Sequence
 
     `fingerprint` is the digest of the subject as it is stored with them.
     """
+    head = _head(connection, subject, revision)
+    _chain(connection, head, subject, revision, events[head.there :], fingerprint)
+
+
+def append_one(connection: Connection, subject: str, revision: int, event: Event, fingerprint: str) -> None:
+    """Put one event more on record behind those of a subject's revision, which is locked and has all of its own."""
+    _chain(connection, _head(connection, subject, revision), subject, revision, (event,), fingerprint)
+
+
+def _head(connection: Connection, subject: str, revision: int) -> Any:
     head = connection.execute(_HEAD, {"subject": subject, "rev": revision}).one_or_none()
     if head is None:
         raise LedgerUnavailableError("the head of the ledger's chain is missing; run `lessor audit verify`")
-    seq, last, there = head
+    return head
+
+
+def _chain(
+    connection: Connection, head: Any, subject: str, revision: int, events: Sequence[Event], fingerprint: str
+) -> None:
+    seq, last = head.entries, head.hash
     entries = []
-    for position, event in enumerate(events[there:], there):
+    for position, event in enumerate(events, head.there):
         seq += 1
         at = instant("the time of an event", event.at)
         what = (event.type, at, event.actor, canonical(event.data))

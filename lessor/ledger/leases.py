@@ -12,7 +12,7 @@ from sqlalchemy import Row, Select, bindparam, select
 from lessor.domain.budget import Metering
 from lessor.domain.lease import Event, Lease, State
 from lessor.domain.records import LeaseQuery
-from lessor.ledger.appending import append
+from lessor.ledger.appending import append, append_one
 from lessor.ledger.book import Book
 from lessor.ledger.commitments import CommitmentTable
 from lessor.ledger.models import LEASES
@@ -21,6 +21,7 @@ from lessor.ledger.snapshots import LEASE, UnreadableSnapshotError, digest
 log = logging.getLogger(__name__)
 
 _ONE = select(LEASES.c.snapshot).where(LEASES.c.id == bindparam("lease"))
+_LOCKED = select(LEASES.c.revision, LEASES.c.snapshot).where(LEASES.c.id == bindparam("lease")).with_for_update()
 _REVISIONS = select(LEASES.c.id, LEASES.c.revision).where(LEASES.c.state.in_(bindparam("states", expanding=True)))
 
 
@@ -42,6 +43,14 @@ class SqlLeaseBook(Book):
             if stored and metering is not None:
                 self._months.write(connection, self._months.settled(connection, lease.id, metering))
             append(connection, lease.id, lease.revision, events, digest(snapshot))
+
+    def note(self, lease_id: str, event: Event) -> None:
+        """Append one event more to the revision that the lease stands at. Raises `ValueError` without that lease."""
+        with self._db.write() as connection:
+            stored = connection.execute(_LOCKED, {"lease": lease_id}).one_or_none()
+            if stored is None:
+                raise ValueError(f"{lease_id} is not on record, so nothing can have happened to it")
+            append_one(connection, lease_id, stored.revision, event, digest(stored.snapshot))
 
     def lease(self, lease_id: str) -> Lease | None:
         """The latest recorded revision. Raises `UnreadableSnapshotError` rather than let it pass for unknown."""

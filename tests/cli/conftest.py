@@ -75,6 +75,7 @@ class FakeGateway:
     usages: dict[str, Usage] = field(default_factory=dict)
     meter: Gauging | None = None
     fleet: FakeFleet = field(default_factory=FakeFleet)
+    entering: Any = None
 
     async def person(self, any_id: str) -> Person | None:
         self._fail()
