@@ -109,7 +109,7 @@ async def test_an_answer_that_takes_too_long_is_none(mock: MockCluster) -> None:
         return Response(status=200, payload=slow(0.5))
 
     mock.answers = [late]
-    with pytest.raises(RetryableError, match="what is there is unknown") as caught:
+    with pytest.raises(RetryableError, match=r"no answer in time.*what is there is unknown") as caught:
         await asyncio.to_thread(cluster.list, kinds.POD)
     assert caught.value.code == "no-answer"
     with pytest.raises(RetryableError, match="it may have been done all the same"):
@@ -118,7 +118,26 @@ async def test_an_answer_that_takes_too_long_is_none(mock: MockCluster) -> None:
 
 async def test_a_cluster_that_is_not_there_is_unknown(mock: MockCluster) -> None:
     mock.url = "http://127.0.0.1:1"
-    with pytest.raises(RetryableError, match="gave no answer"):
+    with pytest.raises(RetryableError, match=r"gave no answer when reading pods \(no connection\)"):
+        await asyncio.to_thread(mock.cluster().list, kinds.POD)
+
+
+async def test_an_answer_that_is_cut_off_is_none(mock: MockCluster) -> None:
+    async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"kind": "PodList", "items": [')
+        writer.close()
+
+    server = await asyncio.start_server(cut, "127.0.0.1", 0)
+    mock.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server:
+        with pytest.raises(RetryableError, match="the connection was cut"):
+            await asyncio.to_thread(mock.cluster().list, kinds.POD)
+
+
+async def test_a_server_that_cannot_prove_who_it_is_is_no_cluster(mock: MockCluster) -> None:
+    mock.url = mock.url.replace("http:", "https:")
+    with pytest.raises(RetryableError, match="its certificate or protocol was refused"):
         await asyncio.to_thread(mock.cluster().list, kinds.POD)
 
 
@@ -149,7 +168,7 @@ async def test_a_quota_and_an_ending_namespace_are_no_lack_of_rights(mock: MockC
 
 async def test_a_token_file_is_read_again(mock: MockCluster) -> None:
     path = mock.home / "token"
-    path.write_text("first")
+    path.write_text("first\n")
     cluster = mock.cluster({"tokenFile": str(path)})
     mock.answers = [listed("Pod", POD)]
     await asyncio.to_thread(cluster.list, kinds.POD)
@@ -158,6 +177,15 @@ async def test_a_token_file_is_read_again(mock: MockCluster) -> None:
     mock.now += timedelta(minutes=1)
     await asyncio.to_thread(cluster.list, kinds.POD)
     assert mock.tokens == ["first", "first", "second"]
+
+
+async def test_a_token_that_cannot_be_sent_is_said_and_not_shown(mock: MockCluster) -> None:
+    path = mock.home / "token"
+    path.write_text("our-own\nsecret")
+    with pytest.raises(RetryableError, match="a token of several lines") as caught:
+        await asyncio.to_thread(mock.cluster({"tokenFile": str(path)}).list, kinds.POD)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
 
 
 async def test_a_token_that_was_replaced_early_is_read_again_when_it_is_refused(mock: MockCluster) -> None:

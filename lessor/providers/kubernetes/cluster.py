@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 from lessor.ports import ProviderError, RetryableError
 from lessor.providers.kubernetes.api import FIELD_MANAGER, ApiKind, Obj
-from lessor.providers.kubernetes.errors import Answer, no_answer, not_served, refusal
+from lessor.providers.kubernetes.errors import Answer, no_answer, not_served, refusal, spoken
 from lessor.providers.kubernetes.paging import whole_list
 from lessor.providers.kubernetes.place import KubernetesPlace
 from lessor.providers.kubernetes.sessions import Session, Sessions
@@ -179,8 +179,11 @@ class Cluster:
                 _request_timeout=(min(limit, CONNECT_LIMIT.total_seconds()), limit),
             )
             text = response.read()
+        except ValueError as error:
+            # Its text has the header in it that could not be sent, which is the token.
+            raise no_answer(self.name, doing, spoken(error), writing=False) from None
         except (HTTPError, ApiException, OSError) as error:
-            raise no_answer(self.name, doing, type(error).__name__, writing=verb != "GET") from error
+            raise no_answer(self.name, doing, spoken(error), writing=verb != "GET") from error
         return Answer(response.status, _parsed(text), response.headers.get("Retry-After", ""))
 
     def _body(self, answer: Answer, kind: ApiKind, doing: str) -> Obj:

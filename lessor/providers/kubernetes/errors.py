@@ -22,6 +22,15 @@ _NEVER = {
 }
 """The codes of answers that stay what they are however often we ask, with words."""
 
+_WHY = {
+    "ConnectTimeoutError": "no connection in time",
+    "NewConnectionError": "no connection",
+    "NameResolutionError": "its name has no address",
+    "ReadTimeoutError": "no answer in time",
+    "ProtocolError": "the connection was cut",
+    "ValueError": "what we would have sent is no request, such as a token of several lines",
+}
+
 NOT_COUNTED = "not-counted"
 """The code while a quota that was just made lets nothing in yet, because its use is still to be counted."""
 
@@ -90,6 +99,13 @@ def no_answer(cluster: str, doing: str, why: str, *, writing: bool) -> Retryable
     """For a connection that could not be made, was cut or took too long. A write may have been done all the same."""
     unknown = "it may have been done all the same" if writing else "what is there is unknown"
     return RetryableError(f"cluster {cluster} gave no answer when {doing} ({why}); {unknown}. {NEXT}", "no-answer")
+
+
+def spoken(error: Exception) -> str:
+    """Why there was no answer, in words that hold nothing of what was sent."""
+    if "SSL" in (said := f"{type(error).__name__} {getattr(error, 'reason', '')}"):
+        return " ".join(f"its certificate or protocol was refused: {said}".split())[:LONGEST]
+    return _WHY.get(type(error).__name__, type(error).__name__)
 
 
 def not_served(cluster: str, kind: str) -> PermanentError:

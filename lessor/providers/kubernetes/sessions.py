@@ -47,7 +47,8 @@ class Session:
     @property
     def headers(self) -> dict[str, str]:
         held = self.client.configuration.get_api_key_with_prefix("BearerToken")
-        return {"Authorization": held} if held else {}
+        # Files end with a newline more often than not.
+        return {"Authorization": held.strip()} if held else {}
 
 
 class Sessions:
