@@ -80,9 +80,8 @@ class _Asked:
     def answer(self) -> Answer:
         fault = None
         try:
-            if not is_served(self._cluster.served, self._call.path):
-                return self._noted(NOWHERE)
-            of = target(self._cluster.served, self._call.path)
+            served = is_served(self._cluster.served, self._call.path)
+            of = target(self._cluster.served, self._call.path) if served else None
             if of is not None:
                 self._access = of.access(verb(self._call, of))
             fault = self._cluster.faults.take(self._access)
@@ -91,7 +90,7 @@ class _Asked:
             if fault and fault.kind == "lose-request":
                 return self._noted(Answer(0, lost=True))
             self._user = self._cluster.accounts.known(self._call.headers.get("authorization", ""))
-            given = self._discovered() if of is None else self._allowed(of)
+            given = self._allowed(of) if of is not None else self._discovered() if served else NOWHERE
         except Refused as refused:
             given = Answer(refused.code, refused.body())
         return self._noted(_spoilt(given, fault))

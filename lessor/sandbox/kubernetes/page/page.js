@@ -53,7 +53,7 @@ function nodeRow(node) {
 }
 
 function quota(lines) {
-  return element("dl", { class: "quota" }, ...lines.flatMap((line) => [
+  return element("dl", { class: "quota" }, ...lines.filter((line) => line.hard !== "0").flatMap((line) => [
     element("dt", {}, line.name), element("dd", {}, line.used === null ? `not counted, of ${line.hard}` : `${line.used} of ${line.hard}`)]));
 }
 
