@@ -82,3 +82,12 @@ async def test_no_alarm_is_taken_for_lost_workflows(world: World, alarm: Alarm) 
     [told] = await shown(world)
     assert "open leases have no workflow" not in told
     assert "Somebody ended these workflows" not in told
+
+
+async def test_rights_that_a_cluster_does_not_give_are_listed_with_what_to_do(world: World) -> None:
+    missing = "list pods in every namespace: to see who holds GPUs"
+    await world.engine.notifier.page(PageInput(Alarm.RIGHTS, "lab", missing), world.clock())
+    [told] = await shown(world)
+    assert told.splitlines()[0] == "*Needs a look:* lessor may not do in lab what leases need"
+    assert missing in told
+    assert "`deploy/kubernetes` has the role, `lessor places check` asks again." in told
