@@ -83,6 +83,10 @@ class Desk:
             if not (await self._by_url(ask, page) or await self._there(ask, page)):
                 await self._directly(ask, page)
 
+    async def whisper(self, ask: Ask, message: Message) -> bool:
+        """Answer the one person who asked, in a message that Slack does not keep; false where that cannot be."""
+        return await self._by_url(ask, message)
+
     async def _by_url(self, ask: Ask, page: Message, *, replace: bool = False) -> bool:
         if not ask.response_url:
             return False
