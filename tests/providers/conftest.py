@@ -2,5 +2,6 @@ from __future__ import annotations
 
 from tests.kube.fixtures import real_ground, running_kube
 from tests.providers.aws_fixtures import provider, world
+from tests.providers.pool_fixtures import pool
 
-__all__ = ["provider", "real_ground", "running_kube", "world"]
+__all__ = ["pool", "provider", "real_ground", "running_kube", "world"]
