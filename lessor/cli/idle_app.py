@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lessor.cli.options import AsJson, ConfigPath, LeaseId
+from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId
 from lessor.cli.session import Session
 
 idle_app = typer.Typer(help="What leases are judged to be doing, by which thresholds.", no_args_is_help=True)
@@ -24,21 +24,28 @@ def idle_policy(context: typer.Context, lease: LeaseId, config: ConfigPath = Non
 def idle_list(
     context: typer.Context,
     everything: Annotated[bool, typer.Option("--all", help="Those that work and those that warm up as well.")] = False,
+    actor: Actor = "",
+    config: ConfigPath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the leases that do nothing, in part or whole, that are unknown, or that are kept from being idle."""
+    """Show the leases that do nothing, in part or whole, that are unknown, or that are kept from being idle.
+
+    What people said to it stands beside: snoozed, called wrong, spared. Times are on your clock.
+    """
     from lessor.cli.verdicts import list_verdicts
 
-    raise typer.Exit(list_verdicts(Session.of(context, "", None, as_json), everything=everything))
+    raise typer.Exit(list_verdicts(Session.of(context, actor, config, as_json), everything=everything))
 
 
 @idle_app.command("disputes")
 def idle_disputes(
     context: typer.Context,
     days: Annotated[int, typer.Option(min=1, max=3_660, help="Of so many days.")] = 30,
+    actor: Actor = "",
+    config: ConfigPath = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the verdicts that people called wrong, with what they rested on."""
     from lessor.cli.verdicts import list_disputes
 
-    raise typer.Exit(list_disputes(Session.of(context, "", None, as_json), days))
+    raise typer.Exit(list_disputes(Session.of(context, actor, config, as_json), days))

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lessor.config import loads
-from lessor.domain.idle import Standing
+from lessor.domain.idle import Standing, Verdict
 from lessor.domain.judging import advance
-from lessor.domain.ladder import Spared
+from lessor.domain.ladder import Dispute, Snooze, Spared
 from lessor.domain.lease import Event, Lease, Span
 from lessor.domain.usage import GpuUse, HostUse, Observation, Subject
 from lessor.ledger import SqlLedger, open_ledger
 from tests.builders import HOURLY, a_lease, a_need, a_quote, a_request, an_offer
 from tests.cli.conftest import NOW, Terminal
 from tests.config.sample import VALID
+from tests.metering import running
 
 FIVE = timedelta(minutes=5)
 HOUR = timedelta(hours=1)
@@ -64,6 +66,16 @@ def metered(
         assert ledger.meter(at, [(seen, standing)])
     assert standing
     return standing
+
+
+def counted(asked: list[str], name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    """The same method, with each call noted."""
+
+    def call(*arguments: Any) -> Any:
+        asked.append(name)
+        return real(*arguments)
+
+    return call
 
 
 def stricter(folder: Path) -> str:
@@ -120,13 +132,54 @@ def test_idle_leases_are_listed_with_since_when(lessor: Terminal, ledger: SqlLed
     assert (found["verdict"], found["since"], found["idle_gpus"]) == ("idle", began, 1)
     assert (found["active_at"], found["active_kind"], found["notes"]) == (began, "gpu", [])
     shown = lessor("idle", "list").stdout
-    assert "As of 2026-06-03 13:11 UTC" in shown
-    assert "2026-06-03 11:31 UTC (gpu)" in shown
+    assert "As of Wednesday 3 June 2026 15:11 CEST" in shown
+    assert "Wednesday 3 June 2026 13:31 CEST (gpu)" in shown
+    elsewhere = lessor("idle", "list", "--as", "U0ADMIN").stdout
+    assert "As of Wednesday 3 June 2026 13:11 UTC" in elsewhere
+    nobody = lessor("idle", "list", "--as", "U0NOBODY")
+    assert (nobody.exit_code, nobody.stderr.startswith("lessor: nobody is 'U0NOBODY'; use an id")) == (1, True)
+
+
+def test_what_people_said_to_a_verdict_stands_beside_it(lessor: Terminal, ledger: SqlLedger) -> None:
+    answers = {
+        "snooze": Snooze(NOW + HOUR, "U0REQUESTER", NOW, "a demo"),
+        "disputed": Dispute(NOW + 2 * HOUR, "U0MANAGER", NOW, "it loads data"),
+        "spared": Spared("U0ADMIN", NOW, "it serves"),
+    }
+    metered(ledger, recorded(ledger, **answers), [0.9] + [0.0] * 20)
+    said = " ".join(lessor("idle", "list", width="400").stdout.split())
+    assert "left alone until Wednesday 3 June 2026 16:11 CEST, by U0REQUESTER: a demo; " in said
+    assert "called wrong by U0MANAGER, not believed until Wednesday 3 June 2026 17:11 CEST: it loads data; " in said
+    assert "spared until its end, by U0ADMIN: it serves" in said
+    (found,) = json.loads(lessor("idle", "list", "--json").stdout)["leases"]
+    assert found["snoozed"] == {
+        "until": (NOW + HOUR).isoformat(),
+        "by": "U0REQUESTER",
+        "at": NOW.isoformat(),
+        "reason": "a demo",
+    }
+    assert (found["disputed"]["reason"], found["spared"]["until"]) == ("it loads data", None)
+    assert found["notes"] == []
+
+
+def test_a_list_reads_all_leases_together(lessor: Terminal, ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = [running(number) for number in range(1, 41)]
+    found = []
+    for lease in fleet:
+        ledger.record(lease, [Event("ready", NOW, "lessor", {})])
+        seen = Observation(lease.id, NOW, NOW, (GpuUse("0", engine=0.0),), ())
+        found.append((seen, Standing(lease.id, NOW, Verdict.IDLE, NOW - HOUR, idle_gpus=1, gpus=1)))
+    assert ledger.meter(NOW, found)
+    asked: list[str] = []
+    for name in ("lease", "leases"):
+        monkeypatch.setattr(SqlLedger, name, counted(asked, name, getattr(SqlLedger, name)))
+    assert len(json.loads(lessor("idle", "list", "--json").stdout)["leases"]) == 40
+    assert asked == ["leases"]
 
 
 def test_what_works_is_left_out_unless_everything_is_wanted(lessor: Terminal, ledger: SqlLedger) -> None:
     metered(ledger, recorded(ledger), [0.9] * 20)
-    assert lessor("idle", "list").stdout == "no lease is idle as of 2026-06-03 13:11 UTC\n"
+    assert lessor("idle", "list").stdout == "no lease is idle as of Wednesday 3 June 2026 15:11 CEST\n"
     (found,) = json.loads(lessor("idle", "list", "--all", "--json").stdout)["leases"]
     assert found["verdict"] == "busy"
 
