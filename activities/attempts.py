@@ -25,7 +25,7 @@ class Attempts:
         if isinstance(error, PermanentError):
             self._refusals[candidate.region] = error
             return
-        self._tried.append(str(candidate))
+        self._tried.extend(error.tried or (str(candidate),))
         self._short.add(candidate.region)
         self._last = error
 

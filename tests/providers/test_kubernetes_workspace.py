@@ -157,7 +157,8 @@ def test_a_pod_without_a_node_is_told_with_the_schedulers_words(world: Beginning
     with pytest.raises(NoCapacityError, match=r"3 Insufficient nvidia\.com/gpu") as caught:
         usable.await_usable(world.site, *launched(world), beats)
     assert timedelta(minutes=15) <= world.now - BEGIN < timedelta(minutes=16)
-    assert caught.value.tried == ("2 x A100-80GB (nvidia.com/gpu) in lab",)
+    why = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu"
+    assert caught.value.tried == (f"2 x A100-80GB (nvidia.com/gpu) in lab ({why})",)
     assert world.api.existing(LEASE) == []
     assert any("Insufficient nvidia.com/gpu" in told for told in beats.told)
 

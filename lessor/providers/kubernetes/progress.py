@@ -13,7 +13,7 @@ from lessor.providers.kubernetes.ours import created_at, ending
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.tenancy import Tenancy
 
-LONGEST_WORDS = 500
+LONGEST_WORDS = 300
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,11 @@ def _waiting(site: Site, since: datetime | None, missing: str, failed: ProviderE
 
 def _no_room(site: Site, there: Tenancy, why: str) -> NoCapacityError:
     """The scheduler's own words: they say whether GPUs, memory or a taint are the matter."""
+    said = why[:LONGEST_WORDS].rstrip(". ")
     return NoCapacityError(
-        f"{there.lease_id} found no node in {site} within {site.config.pending_after}: {why[:LONGEST_WORDS]}. It cost "
-        "nothing, and what was made of it was deleted again",
-        (f"{there} in {site.config.name}",),
+        f"{there.lease_id} found no node in {site} within {site.config.pending_after}: {said}. It cost nothing, and "
+        "what was made of it was deleted again",
+        (f"{there} in {site.config.name} ({said})",),
         "unschedulable",
     )
 
