@@ -62,9 +62,15 @@ class Sessions:
     def current(self) -> Session:
         """With credentials that still hold. Raises `RetryableError` when there are none to be had."""
         with self._lock:
-            held = self._held
-            if held is None or (held.until is not None and self._clock() >= held.until):
+            held, now = self._held, self._clock()
+            if held is not None and (held.until is None or now < held.until):
+                return held
+            try:
                 held = self._held = self._opened(held)
+            except RetryableError:
+                # What is renewed early still holds for that long.
+                if held is None or held.until is None or now >= held.until + EARLY:
+                    raise
             return held
 
     def renewed(self, refused: Session) -> Session:
