@@ -47,9 +47,15 @@ async def test_some_gpus_take_part_and_mig_is_switched(shown: tuple[Stage, Page]
     stage, page = shown
     row = machine(page, EIGHT.id)
     number = row.get_by_label("GPUs that take part, of 8")
+    # It takes effect as it is typed, and whoever types it is not disturbed.
     await number.fill("1")
-    await number.press("Enter")
-    await number.blur()
+    await expect(row.get_by_role("img", name="engine 0 %, memory 0 %")).to_have_count(7)
+    await expect(number).to_be_focused()
+    await number.fill("")
+    await expect(number).to_have_value("")
+    await number.press("3")
+    await expect(row.get_by_role("img", name="engine 0 %, memory 0 %")).to_have_count(5)
+    await number.fill("1")
     await expect(row.get_by_role("img", name="engine 0 %, memory 0 %")).to_have_count(7)
     await row.get_by_label("MIG slices").check()
     await expect(row.get_by_label("MIG slices")).to_be_checked()
@@ -57,7 +63,6 @@ async def test_some_gpus_take_part_and_mig_is_switched(shown: tuple[Stage, Page]
     doing = stage.simulation.doing(EIGHT.id)
     assert (doing.working, doing.mig) == (1, True)
     await number.fill("8")
-    await number.blur()
     await expect(row.get_by_role("img", name="engine 88 %")).to_have_count(8)
     assert stage.simulation.doing(EIGHT.id).working is None
 

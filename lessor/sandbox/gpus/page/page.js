@@ -41,7 +41,7 @@ function gpu(load, index) {
 function happens(machine, change) {
   const doing = machine.doing, most = machine.gpus;
   const number = element("input", { type: "number", min: 0, max: most, value: doing.working ?? most, "aria-label": `GPUs that take part, of ${most}`,
-    onchange: (event) => change({ working: Number(event.target.value) >= most ? null : Number(event.target.value) }) });
+    oninput: ({ target }) => target.value && target.validity.valid && change({ working: Number(target.value) >= most ? null : Number(target.value) }) });
   const mig = element("input", { type: "checkbox", onchange: (event) => change({ mig: event.target.checked }) });
   mig.checked = doing.mig;
   return element("td", {},
@@ -95,6 +95,20 @@ function drawTiles() {
   $("newcomers").value = seen.newcomers;
 }
 
+/* Where somebody types a number its cell stays as it is, and everything around it is drawn anew; whether that was so. */
+function drawAround(rows) {
+  const typed = document.activeElement, old = [...$("machines").tBodies[0].rows];
+  const same = old.length === rows.length && rows.every((made, index) => made.dataset.machine === old[index].dataset.machine);
+  if (!same || typed.tagName !== "INPUT" || !$("machines").contains(typed)) return false;
+  rows.forEach((made, index) => {
+    const kept = old[index];
+    if (!kept.contains(typed)) return kept.replaceWith(made);
+    kept.className = made.className;
+    [...made.cells].forEach((cell, number) => kept.cells[number].contains(typed) || kept.cells[number].replaceWith(cell));
+  });
+  return true;
+}
+
 function draw(state) {
   seen = state;
   const loads = state.machines.flatMap((machine) => machine.loads);
@@ -102,8 +116,7 @@ function draw(state) {
   $("figure-working").textContent = loads.filter((load) => load.engine > 0).length;
   $("figure-unmeasured").textContent = state.machines.filter(isUnmeasured).length;
   const open = new Set([...$("asked").querySelectorAll("details[open]")].map((one) => one.dataset.at));
-  // A number that somebody types stays as it is until it is theirs no more.
-  if (!$("machines").contains(document.activeElement) || document.activeElement.tagName !== "INPUT")
+  if (!drawAround(state.machines.map(row)))
     fill("machines", state.machines.map(row), "Nothing with GPUs runs. Ask for some in Slack (/gpu request): machines appear here once they run, and pods of the cluster.");
   fill("asked", state.asked.map((one) => question(one, open)), "Nobody has asked yet.");
   drawTiles();
