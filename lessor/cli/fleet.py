@@ -10,7 +10,7 @@ from lessor.cli.leases import short_end
 from lessor.cli.output import Column, print_json, table, tell
 from lessor.cli.session import DONE, REFUSED, Session
 from lessor.domain.fleet import Fleet, Line, PlaceFleet, Tenant
-from lessor.domain.fleet_words import UNNAMED, figures, unit
+from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit
 from lessor.domain.people import Person
 from lessor.domain.pools import Holder
 from lessor.fleetjson import fleet_facts
@@ -85,6 +85,8 @@ def _remarks(one: PlaceFleet, limit: int) -> Iterator[str]:
     """What could not be read, what administrators should know, and what was left out for length."""
     if one.problem:
         yield f"{one.place.name} could not be read whole: {one.problem}; what was not read is unknown"
+    if not (one.lines or one.problem):
+        yield f"{one.place.name}: {EMPTY_CLOUD if one.on_demand else EMPTY}"
     for note in one.notes:
         yield f"{one.place.name}: {note}"
     for what, count in (("with a lease", len(one.tenants)), ("without a lease", len(one.ownerless))):

@@ -11,6 +11,8 @@ from lessor.domain.vacancy import Vacancy
 ON_DEMAND = "on demand"
 UNSOUGHT = "not looked for"
 UNNAMED = "unknown model"
+EMPTY = "no GPUs were seen, and none are leased"
+EMPTY_CLOUD = "machines are made on demand, and none is leased now"
 MODELS_MOST = 8
 
 

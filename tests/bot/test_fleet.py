@@ -94,6 +94,12 @@ async def test_the_fleet_shows_every_place_its_gpus_and_its_leases(lab: World, c
     assert "Details" in buttons(message)
 
 
+async def test_a_cloud_in_which_nothing_is_leased_says_so(lab: World) -> None:
+    requester = lab.slack.person("requester")
+    await requester.command("/gpu", "fleet us")
+    assert "• machines are made on demand, and none is leased now" in await told(requester, "*Fleet:* us")
+
+
 async def test_what_a_cloud_has_is_on_demand_and_never_zero(lab: World) -> None:
     lease = await lab.running(await lab.ask())
     requester = lab.slack.person("requester")

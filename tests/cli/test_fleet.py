@@ -86,6 +86,15 @@ def test_one_place_that_was_read_whole_is_no_failure(lessor: Lessor, gateway: Fa
     assert gateway.fleet.asked == ["lab"]
 
 
+def test_a_place_with_nothing_in_it_is_named_all_the_same(lessor: Lessor, gateway: FakeGateway) -> None:
+    empty = (PlaceFleet(US, NOW, on_demand=True), PlaceFleet(LAB, NOW))
+    gateway.fleet.fleet = Fleet(NOW, empty)
+    assert shown(lessor("fleet"))[1:3] == [
+        "us: machines are made on demand, and none is leased now",
+        "lab: no GPUs were seen, and none are leased",
+    ]
+
+
 def test_what_is_neither_a_place_nor_a_model_is_refused(lessor: Lessor) -> None:
     result = lessor("fleet", "mars")
     assert result.exit_code == 1
