@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from lessor.contracts import MANAGED_BY, TAG_LEASE
-from lessor.domain.resource import Resource, Tagged
+from lessor.domain.resource import Condition, Resource, Tagged
 from lessor.providers.aws import seen, tags
+from lessor.providers.aws.ownership import Proof
 from lessor.providers.aws.site import Site, by
 
 Item = dict[str, Any]
@@ -36,6 +37,17 @@ class Inventory:
             Tagged(**vars(resource), lease=tags.read(item).get(TAG_LEASE, ""), changed_at=seen.changed_at(item))
             for item, resource in self._pairs()
         )
+
+    def foreign(self, lease_id: str, known: Sequence[Resource]) -> tuple[str, ...]:
+        """Refs of what carries the lease's tag and nothing shows to be ours; what has ended is nobody's any more."""
+        proof = Proof.of(lease_id, known, self.machines)
+        ours = {one["InstanceId"] for one in self.machines if proof.covers_machine(one)}
+        ours |= {one["VolumeId"] for one in self.volumes if proof.covers(one, one["VolumeId"], _attached(one))}
+        ours |= {i for one in self.interfaces if proof.covers(one, i := one["NetworkInterfaceId"], _attached(one))}
+        ours |= {i for one in self.addresses if proof.covers(one, i := one["AllocationId"])}
+        ours |= {one["SpotInstanceRequestId"] for one in self.spot_requests if proof.covers_spot(one)}
+        there = (one for one in self.resources() if one.condition is not Condition.GONE)
+        return tuple(one.ref for one in there if one.id not in ours | proof.ids)
 
     def _pairs(self) -> Iterator[tuple[Item, Resource]]:
         read: tuple[tuple[list[Item], Callable[[Item, str], Resource]], ...] = (
@@ -74,6 +86,12 @@ def _read(site: Site, filters: list[dict[str, Any]]) -> Inventory:
         site.read("describe_spot_instance_requests", "SpotInstanceRequests", Filters=filters),
         site.read("describe_snapshots", "Snapshots", OwnerIds=["self"], Filters=filters),
     )
+
+
+def _attached(item: Mapping[str, Any]) -> list[Item]:
+    """To which machines a volume or an interface is attached."""
+    one = item.get("Attachment")
+    return [one] if one else list(item.get("Attachments") or ())
 
 
 def _kept(item: Mapping[str, Any]) -> bool:

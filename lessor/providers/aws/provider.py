@@ -138,14 +138,17 @@ class Ec2Provider:
         """
         found: list[Resource] = []
         problems: list[str] = []
+        foreign: list[str] = []
         for site in self._sites(place):
             try:
-                found += inventory.of_lease(site, lease_id).resources()
+                there = inventory.of_lease(site, lease_id)
+                found += there.resources()
+                foreign += there.foreign(lease_id, known)
             except ProviderError as error:
                 problems.append(str(error))
         late = not_shown_yet(known, found, self._clock())
         found += [replace(one, condition=Condition.UNKNOWN, reason="not shown by EC2 yet") for one in late]
-        return Sighting(tuple(found), self._clock(), not problems, "; ".join(problems))
+        return Sighting(tuple(found), self._clock(), not problems, "; ".join(problems), tuple(foreign))
 
     def stop(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
         """Stop and see it stopped; the provider's stop time. Stopping what is stopped succeeds."""
