@@ -16,6 +16,7 @@ from bot.ids import Form
 from bot.modals import Modals
 from lessor.contracts import Verb
 from lessor.domain import approval
+from lessor.domain.approval import Step
 from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
 from lessor.domain.lease import Lease, State
@@ -79,7 +80,16 @@ class Deciding:
         """Raise `Refused` with the reason; what was decided meanwhile is said when the form is sent."""
         people = await self._desk.gateway.eligible(lease)
         if lease.state is State.AWAITING_APPROVAL and not any(person.is_same(one.all_ids) for one in people):
-            approval.check(lease.steps, person, lease.requester_ids)
+            await check(self._desk, lease, lease.steps, person, lease.requester_ids)
+
+
+async def check(desk: Desk, lease: Lease, steps: tuple[Step, ...], person: Person, requester: frozenset[str]) -> None:
+    """As `approval.check`, and whoever may not decide reads the names of those who may."""
+    try:
+        approval.check(steps, person, requester)
+    except Refused as refused:
+        who = await desk.gateway.who_decides(lease) if refused.code == "not-approver" else ""
+        raise Refused(refused.code, who or str(refused)) from refused
 
 
 async def send_typed(ask: Ask, verb: Verb, acting: Acting, forms: Forms) -> dict[str, Any]:

@@ -7,12 +7,11 @@ from typing import Any
 from bot.acting import Acting
 from bot.ask import Ask, metadata
 from bot.blocks import fields
-from bot.deciding import send_typed
+from bot.deciding import check, send_typed
 from bot.desk import Desk
 from bot.forms import Forms, Sheet, confirmation, reason
 from bot.ids import Form
 from lessor.contracts import Verb
-from lessor.domain import approval
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Lease
 from lessor.domain.people import Person
@@ -53,4 +52,4 @@ class Granting:
     async def _require_decider(self, ask: Ask, lease: Lease, person: Person) -> None:
         if lease.wish is None:
             raise Refused("already-decided", self._desk.say("wish_past.j2", lease_id=lease.id))
-        approval.check(lease.wish.steps, person, lease.requester_ids | set(lease.wish.ids))
+        await check(self._desk, lease, lease.wish.steps, person, lease.requester_ids | set(lease.wish.ids))

@@ -14,7 +14,7 @@ from lessor.domain.approval import Members, Step, waiting
 from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.policy import StepSpec
-from lessor.ports import Directory
+from lessor.ports import Directory, DirectoryUnavailableError
 
 
 async def staff(
@@ -61,6 +61,23 @@ async def able(directory: Directory, steps: tuple[Step, ...], requester: Person,
         people = staffing.able(step, members, requester, now) or staffing.able(step, members, requester)
         found += (p for p in people if not any(p.is_same(other.all_ids) for other in found))
     return tuple(found)
+
+
+async def told(directory: Directory, lease: Lease, now: datetime) -> str:
+    """Who can decide what waits on a lease, step by step and by name; empty where nobody can, or nobody knows now."""
+    wish = lease.wish
+    steps = wish.steps if wish and lease.state is not State.AWAITING_APPROVAL else lease.steps
+    known = await directory.person(lease.owner) or Person(lease.owner)
+    requester = replace(known, ids=(*known.ids, *lease.requester_ids, *(wish.ids if wish else ())))
+    said = []
+    try:
+        for step in waiting(steps):
+            people = await able(directory, (step,), requester, now)
+            if people:
+                said.append(f"step '{step.name}' is decided by {' or '.join(one.name or one.id for one in people)}")
+    except DirectoryUnavailableError:
+        return ""
+    return " and ".join(said)
 
 
 async def _members(directory: Directory, approvers: Iterable[str], team: str) -> Members:

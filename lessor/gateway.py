@@ -12,6 +12,7 @@ import structlog
 from lessor import approvers
 from lessor.accounting import Accounting, Usage
 from lessor.advising import Advice, Advising
+from lessor.answering import of_ended
 from lessor.attendance import Attendance
 from lessor.casework import Casework
 from lessor.contracts import Act, Answer, PeopleReport, SweepOutcome, Verb
@@ -20,7 +21,7 @@ from lessor.domain.budget import BudgetRoom
 from lessor.domain.errors import Invalid, Refused
 from lessor.domain.identity import lease_id
 from lessor.domain.kinds import meant
-from lessor.domain.lease import OPEN, Lease, describe
+from lessor.domain.lease import OPEN, Lease
 from lessor.domain.lookalike import lookalikes
 from lessor.domain.people import Person
 from lessor.domain.quota import Headroom
@@ -133,7 +134,10 @@ class Gateway:
             answer = await self._engine.act(lease_id, act)
         except UnreachableError as error:
             raise Refused("unreachable", f"{error}; nothing was changed, try again in a minute") from error
-        return answer or await self._answer_of_closed(lease_id, act)
+        if answer is None:
+            return of_ended(await self.lease(lease_id), act)
+        who = await self.who_decides(await self.lease(lease_id)) if answer.code == "not-approver" else ""
+        return replace(answer, message=who) if who else answer
 
     async def lease(self, lease_id: str) -> Lease:
         """The lease as the ledger has it. Raises `Refused` ("not-found")."""
@@ -182,6 +186,10 @@ class Gateway:
             return await approvers.deciding(self._directory, lease, self._clock())
         except DirectoryUnavailableError as error:
             raise Refused("unreachable", str(error)) from error
+
+    async def who_decides(self, lease: Lease) -> str:
+        """Who can decide what waits on a lease, step by step and by name; empty where nobody knows now."""
+        return await approvers.told(self._directory, lease, self._clock())
 
     async def headroom(self, team: str, model: str, project: str = "", person_id: str = "") -> tuple[Headroom, ...]:
         """The ceilings for GPUs at once that a lease of `model` counts against, with what is used now."""
@@ -281,16 +289,3 @@ class Gateway:
             await asyncio.to_thread(self._ledger.started, kept.lease_id, kept.interaction)
             return Submitted(kept.lease_id, existing or not started)
         raise Refused("no-id", "no free lease id was found; the request was kept, please tell an administrator")
-
-    async def _answer_of_closed(self, lease_id: str, act: Act) -> Answer:
-        """What a click on a lease whose workflow has ended is told: how it ended, who decided and when."""
-        lease = await self.lease(lease_id)
-        if lease.final:
-            by, at = lease.decided_by, lease.decided_at or lease.closed_at
-            return Answer(False, "wrong-state", f"{lease.id} is {describe(lease)}", lease.id, lease.state.value, by, at)
-        message = (
-            f"{lease.id} has no running workflow although it is {describe(lease)}; nothing was changed. "
-            "The regular look over all leases takes it up and tells the administrators"
-        )
-        log.error("workflow-missing", lease_id=lease.id, state=lease.state.value, verb=act.verb.value)
-        return Answer(False, "no-workflow", message, lease.id, lease.state.value)

@@ -134,7 +134,7 @@ async def test_who_cannot_decide_on_the_wish_is_told_at_once(world: World) -> No
     await world.slack.change_channel("gpu-approvals", members=["U0FINANCE", "U0MANAGER"])
     finance = world.slack.person("finance")
     await finance.click(await finance.wait_for_message("*Extension asked*", "gpu-approvals"), "reject")
-    await finance.wait_for_view("is decided by lead:research")
+    await finance.wait_for_view("is decided by u0manager")
 
 
 async def test_a_wish_of_a_co_owner_tells_them_too(world: World) -> None:
