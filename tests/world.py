@@ -24,6 +24,7 @@ from activities.provisioning import ProvisioningActivities
 from activities.record import RecordActivities
 from activities.sweep import SweepActivities
 from lessor import contracts
+from lessor.booked import Booked
 from lessor.contracts import Act, Answer, LeaseInput, LeaseOutcome, PeopleReport, SweepInput, SweepOutcome, Verb
 from lessor.domain.idle import Verdict
 from lessor.domain.idle_plan import IdlePlan
@@ -68,7 +69,8 @@ class World:
     """The surroundings of leases. `decision` is what the policy says next; `working` runs the workers.
 
     `late` is how much later than the server the sweep believes it is. `script` is what leases are answered that ask the
-    meter, instead of what was metered.
+    meter, instead of what was metered. `others` are
+    providers of other kinds of place, by kind.
     """
 
     env: WorkflowEnvironment
@@ -90,6 +92,7 @@ class World:
     idle_plan: IdlePlan = field(default_factory=IdlePlan)
     metering: timedelta | None = None
     script: Script | None = None
+    others: dict[str, Any] = field(default_factory=dict)
 
     @asynccontextmanager
     async def working(self, **settings: Any) -> AsyncIterator[None]:
@@ -182,13 +185,13 @@ class World:
                 result_type=PeopleReport,
             )
 
-    async def sweep(self) -> SweepOutcome:
+    async def sweep(self, place: Place = PLACE) -> SweepOutcome:
         """One sweep, as the schedule starts it; the clock stands still meanwhile."""
         self.sweeps += 1
         with self.env.auto_time_skipping_disabled():
             return await self.env.client.execute_workflow(
                 contracts.SWEEP_WORKFLOW,
-                SweepInput((Place(PLACE.provider, PLACE.name),)),
+                SweepInput((Place(place.provider, place.name),)),
                 id=f"sweep-{self.sweeps}",
                 task_queue=contracts.TASK_QUEUE,
                 result_type=SweepOutcome,
@@ -239,9 +242,11 @@ class World:
 
     def _activities(self) -> Activities:
         self.directory.teams.setdefault("research", Team("research", lead=MANAGER.id))
-        directory, providers = self.directory, dict.fromkeys(("aws", "kubernetes"), self.cloud)
+        directory = self.directory
+        providers = {**dict.fromkeys(("aws", "kubernetes"), self.cloud), **self.others}
+        bookings = Booked({kind: one for kind, one in self.others.items() if hasattr(one, "book")})
         return Activities(
-            RecordActivities(self.ledger, directory, lambda: self.plan),
+            RecordActivities(self.ledger, directory, lambda: self.plan, bookings),
             AssessmentActivities(
                 providers,
                 lambda _: self.decision,
@@ -250,12 +255,11 @@ class World:
                 activity_time,
                 lambda: self.plan,
                 Calendar(lambda: self.schedules, lambda: self.waking),
+                bookings,
             ),
             ProvisioningActivities(providers, self.ledger, activity_time),
             MessageActivities(self.notifier, self.ledger, activity_time),
-            SweepActivities(
-                {"aws": self.cloud}, self.ledger, TemporalRuns(self.env.client), self._now, lambda: self.metering
-            ),
+            SweepActivities(providers, self.ledger, TemporalRuns(self.env.client), self._now, lambda: self.metering),
             PeopleActivities(directory, self.ledger, TemporalRuns(self.env.client), activity_time),
             SteeredMeter(
                 lambda: self.script,

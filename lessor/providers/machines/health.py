@@ -14,6 +14,7 @@ from lessor.providers.machines.hooks import Hooks
 from lessor.providers.machines.pool import Pool
 
 AT_ONCE = 8
+Looked = tuple[Fitness, str]
 ENOUGH_SECONDS = 120.0
 """How long one round of checks may begin new ones; what is left is looked at in the next."""
 
@@ -29,7 +30,8 @@ class HealthLooks:
         if not pool.commands.health:
             at = self._clock()
             return Health(machine.name, Fitness.FIT, at, at)
-        found = self._check(pool, machine, self._diary.health(pool), heartbeat)
+        looked = self._hooks.health(pool, machine, heartbeat)
+        found = self._found(machine, looked, self._diary.health(pool))
         self._diary.checked(pool, [found])
         return found
 
@@ -42,18 +44,19 @@ class HealthLooks:
         due.sort(key=lambda one: (one.name in known, known[one.name].at if one.name in known else self._clock()))
         give_up = monotonic() + ENOUGH_SECONDS
 
-        def check(machine: Machine) -> Health | None:
-            return self._check(pool, machine, known, heartbeat) if monotonic() < give_up else None
+        def check(machine: Machine) -> Looked | None:
+            return self._hooks.health(pool, machine, heartbeat) if monotonic() < give_up else None
 
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="health") as threads:
-            found = [one for one in threads.map(check, due) if one is not None]
+            looks = zip(due, threads.map(check, due), strict=True)
+            found = [self._found(machine, looked, known) for machine, looked in looks if looked is not None]
         self._diary.checked(pool, found)
         return known | {one.machine: one for one in found}
 
     def _is_due(self, pool: Pool, last: Health | None) -> bool:
         return last is None or self._clock() - last.at >= pool.health_every - timedelta(seconds=1)
 
-    def _check(self, pool: Pool, machine: Machine, known: Mapping[str, Health], heartbeat: Heartbeat) -> Health:
-        fitness, words = self._hooks.health(pool, machine, heartbeat)
+    def _found(self, machine: Machine, looked: Looked, known: Mapping[str, Health]) -> Health:
+        fitness, words = looked
         at = self._clock()
         return Health(machine.name, fitness, at, at, words).after(known.get(machine.name))
