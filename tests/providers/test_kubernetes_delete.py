@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lessor.contracts import NOT_STOPPABLE
 from lessor.domain.resource import Condition, Kind, Resource
 from lessor.ports import PermanentError, RetryableError
 from lessor.providers.kubernetes import inventory, removal
@@ -152,7 +153,7 @@ def test_peoples_claims_are_kept_for_seven_days_after_the_work_was_stopped_and_t
     error = refused(leased)
     assert str(error) == (
         f"kept until 2026-12-05 09:00 UTC, as the organisation says of claims that people made: claim {LEASE}/data, "
-        f"125 GiB of class fast, 12.50 USD a month. Nothing runs in namespace {LEASE} any more; whoever needs the data "
+        f"125 GiB of class fast, 12.50 USD a month. Nothing new gets GPUs in namespace {LEASE}; whoever needs the data "
         "copies it until then"
     )
     assert error.code == "kept"
@@ -170,6 +171,15 @@ def test_peoples_claims_are_kept_for_seven_days_after_the_work_was_stopped_and_t
     delete(leased)
     assert claim["metadata"]["uid"] in [one["uid"] for one in leased.api.deleted]
     assert leased.api.existing(LEASE) == []
+
+
+def test_an_unknown_owner_that_runs_on_beside_kept_claims_is_told_first(leased: Leased) -> None:
+    leased.claim("data")
+    leased.stranger("VirtualMachineInstance", "vm-pod")
+    error = refused(leased)
+    assert str(error).startswith("VirtualMachineInstance vm is of a kind that lessor does not know and was not touched")
+    assert (error.code, leased.pods()) == (NOT_STOPPABLE, ["vm-pod"])
+    assert inventory.look(leased.site, LEASE).kept_until is None
 
 
 def test_claims_are_counted_from_the_stop_so_that_a_grace_is_not_waited_for_twice(leased: Leased) -> None:
@@ -200,8 +210,8 @@ def test_a_stuck_finalizer_is_told_with_what_holds_it_and_never_taken_off(leased
         f"namespace {LEASE} has been terminating since 2026-11-28T09:00:00Z; "
         "NamespaceContentRemaining: Some resources are remaining: persistentvolumeclaims. has 1 resource instances; "
         "NamespaceFinalizersRemaining: Some content has finalizers remaining: backup.example.test/wait in 1 resource "
-        f"instances; persistentvolumeclaim {LEASE}/data is held by the finalizers backup.example.test/wait. Nothing was "
-        "forced: whoever set a finalizer has to finish and take it off, see to its controller"
+        f"instances; persistentvolumeclaim {LEASE}/data is held by the finalizers backup.example.test/wait. Nothing "
+        "was forced: whoever set a finalizer has to finish and take it off, see to its controller"
     )
     assert leased.now == BEGIN + timedelta(minutes=5)
     assert leased.obj(CLAIM, "data")["metadata"]["finalizers"] == ["backup.example.test/wait"]

@@ -40,14 +40,14 @@ def stop(site: Site, lease_id: str, heartbeat: Heartbeat) -> datetime:
     if at is not None and not _awake(tree):
         return at
     over = is_over(space, site.clock())
-    if not over and (why := _obstacles(tree)):
+    if not over and (why := obstacles(tree)):
         raise PermanentError(f"{why}; nothing was stopped", NOT_STOPPABLE)
     gate.freeze(site, space, heartbeat)
     refused = _settle(site, space, heartbeat, bare=over)
     if refused and not over:
         gate.thaw(site, space, heartbeat)
         raise PermanentError(f"{'; '.join(refused)}; what was stopped was started again", NOT_STOPPABLE)
-    if left := [*refused, *filter(None, [_obstacles(owners.read(site, lease_id))])]:
+    if left := [*refused, *filter(None, [obstacles(owners.read(site, lease_id))])]:
         raise PermanentError(f"{'; '.join(left)}; everything else was stopped", NOT_STOPPABLE)
     at = site.clock().replace(microsecond=0)
     gate.mark(site, space, {STOPPED_AT: naming.instant(at)}, heartbeat)
@@ -114,7 +114,7 @@ def _awake(tree: Tree) -> bool:
     return any(owners.running(top) for top in tree.tops) or any(owners.wants_device(pod) for pod in tree.pods)
 
 
-def _obstacles(tree: Tree) -> str:
+def obstacles(tree: Tree) -> str:
     """What has devices and cannot be stopped and started again, and what to do about it; empty when nothing is."""
     told = [_obstacle(top) for top in tree.tops if top.wanting and not top.stoppable]
     return "; ".join(told)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from lessor.contracts import NOT_STOPPABLE
 from lessor.domain.resource import Kind, Resource
 from lessor.ports import Heartbeat, PermanentError, ProviderError, RetryableError
 from lessor.providers.kubernetes import gate, inventory, lifecycle, naming, owners, stuck, volumes
@@ -61,6 +62,9 @@ class _Step:
         for claim in (one for one in found.claims if one not in kept):
             problems += self._claim(claim)
         if until is not None:
+            # What lessor does not know how to end would go with the namespace, which stays.
+            running = lifecycle.obstacles(owners.read(self._site, self._lease_id))
+            problems += [PermanentError(running, NOT_STOPPABLE)] if running else []
             return [*problems, self._kept(kept, until)]
         problems += self._do(NAMESPACE, space, foreground=False)
         return [*problems, *self._gone(space)]
@@ -165,7 +169,7 @@ class _Step:
         what = "; ".join(volumes.told(self._site, one, now) for one in claims)
         return PermanentError(
             f"kept until {until:%Y-%m-%d %H:%M} UTC, as the organisation says of claims that people made: {what}. "
-            f"Nothing runs in namespace {self._lease_id} any more; whoever needs the data copies it until then",
+            f"Nothing new gets GPUs in namespace {self._lease_id}; whoever needs the data copies it until then",
             "kept",
         )
 

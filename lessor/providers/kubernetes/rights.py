@@ -77,7 +77,7 @@ ALWAYS = (
     Right(NETWORK_POLICY, FURNISH, "leases are walled off"),
     Right(ROLE_BINDING, OWN, "owners get a role in their namespace"),
     Right(CLAIM, OWN, "workspaces have a volume"),
-    Right(VOLUME, LEAD, "to prove that no disk is left"),
+    Right(VOLUME, ("list", "patch"), "to prove that no disk is left"),
     Right(STATEFUL_SET, OWN, "workspaces are stateful sets"),
     *(Right(kind, LEAD, "to stop and end what runs") for kind in (DEPLOYMENT, REPLICA_SET, DAEMON_SET, JOB, CRON_JOB)),
 )
