@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import pytest
 from kubernetes import client, config
 
+from tests.kube.ground import RealGround, installed
 from tests.kube.nodes import kubelets
 from tests.kube.servers import NoKubernetesError, kubernetes
-from tests.providers.kube_world import RealGround, installed
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,9 @@ def running_kube() -> Iterator[RealGround]:
             access = config.new_client_from_config(str(server.kubeconfig), persist_config=False)
             core = client.CoreV1Api(access)
             with access, kubelets(core, client.StorageV1Api(access)):
-                yield installed(server, core, lambda: datetime.now(UTC))
+                ground = installed(server, core, lambda: datetime.now(UTC))
+                yield ground
+                ground.nodes.remove()
     except NoKubernetesError as error:
         if os.environ.get("CI") == "true":
             raise

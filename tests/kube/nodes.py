@@ -12,6 +12,7 @@ from typing import Any
 from kubernetes.client import ApiException
 
 NODE_LABEL = "lessor.test/fake"
+MARKED = f"{NODE_LABEL}=true"
 STORAGE_CLASS = "lessor-test"
 EVERY_SECONDS = 0.05
 GPUS = "nvidia.com/gpu"
@@ -26,7 +27,7 @@ class Nodes:
 
     def add(self, name: str, product: str = A100, count: int = 4, resources: Mapping[str, int] | None = None) -> None:
         """A ready node with this many GPUs of a product, or with other resources; one of that name is replaced."""
-        self.remove(name)
+        self._remove(name)
         labels = {NODE_LABEL: "true", "kubernetes.io/hostname": name, "nvidia.com/gpu.product": product}
         labels |= {"nvidia.com/gpu.count": str(count)}
         self._core.create_node({"metadata": {"name": name, "labels": labels}})
@@ -42,14 +43,17 @@ class Nodes:
         for node in self._all():
             self._core.patch_node(node.metadata.name, {"spec": {"unschedulable": None if off else True}})
 
-    def remove(self, name: str = "") -> None:
-        """One of them, or all."""
+    def remove(self) -> None:
+        """All of them."""
+        self._remove("")
+
+    def _remove(self, name: str) -> None:
         for node in self._all():
             if name in ("", node.metadata.name):
                 self._core.delete_node(node.metadata.name)
 
     def _all(self) -> list[Any]:
-        return list(self._core.list_node(label_selector=f"{NODE_LABEL}=true").items)
+        return list(self._core.list_node(label_selector=MARKED).items)
 
 
 @contextmanager
@@ -78,8 +82,11 @@ def until(true: Callable[[], object], seconds: float = 30) -> None:
 def _turn(core: Any, ended: threading.Event) -> None:
     while not ended.wait(EVERY_SECONDS):
         try:
+            # Pods on nodes that have a kubelet of their own are none of our business.
+            nodes = {node.metadata.name for node in core.list_node(label_selector=MARKED).items}
             for pod in core.list_pod_for_all_namespaces().items:
-                _run(core, pod)
+                if pod.spec.node_name in nodes:
+                    _run(core, pod)
             _disks(core)
         except ApiException as error:
             if error.status not in (404, 409):
@@ -88,9 +95,9 @@ def _turn(core: Any, ended: threading.Event) -> None:
 
 def _run(core: Any, pod: Any) -> None:
     meta = pod.metadata
-    if meta.deletion_timestamp is not None and pod.spec.node_name:
+    if meta.deletion_timestamp is not None:
         core.delete_namespaced_pod(meta.name, meta.namespace, grace_period_seconds=0)
-    elif pod.spec.node_name and pod.status.phase == "Pending":
+    elif pod.status.phase == "Pending":
         now = datetime.now(UTC).isoformat()
         running = {"name": "", "ready": True, "restartCount": 0, "image": "", "imageID": ""}
         status = {
@@ -118,7 +125,8 @@ def _disks(core: Any) -> None:
         ):
             core.create_persistent_volume(_volume(name, claim))
     for volume in volumes.values():
-        if volume.status.phase == "Released" and volume.spec.persistent_volume_reclaim_policy == "Delete":
+        ours = volume.spec.storage_class_name == STORAGE_CLASS
+        if ours and volume.status.phase == "Released" and volume.spec.persistent_volume_reclaim_policy == "Delete":
             core.delete_persistent_volume(volume.metadata.name)
 
 
@@ -144,10 +152,7 @@ def _volume(name: str, claim: Any) -> dict[str, Any]:
 
 def _storage_class(storage: Any) -> None:
     if STORAGE_CLASS not in {one.metadata.name for one in storage.list_storage_class().items}:
-        default = {"storageclass.kubernetes.io/is-default-class": "true"}
-        storage.create_storage_class(
-            {"metadata": {"name": STORAGE_CLASS, "annotations": default}, "provisioner": "lessor.test/disks"}
-        )
+        storage.create_storage_class({"metadata": {"name": STORAGE_CLASS}, "provisioner": "lessor.test/disks"})
 
 
 def _condition(kind: str, reason: str) -> dict[str, str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -12,32 +10,25 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
-import yaml
-
 from lessor.catalog import load_catalogue
 from lessor.domain.money import Money
 from lessor.domain.provisioning import Order
 from lessor.domain.request import LeaseKind, Market, Need, Place, Request
-from lessor.ports import RetryableError
 from lessor.providers.kubernetes import api as kinds
 from lessor.providers.kubernetes.api import ApiKind, Obj
 from lessor.providers.kubernetes.cluster import Cluster
-from lessor.providers.kubernetes.errors import Answer
 from lessor.providers.kubernetes.place import KubernetesPlace, Rate
 from lessor.providers.kubernetes.provider import KubernetesProvider
 from lessor.sandbox.kubernetes.nodes import nvidia
 from lessor.sandbox.kubernetes.running import RunningCluster, running_cluster
 from tests.builders import LEASE_ID, a_request
-from tests.kube.nodes import Nodes, until
-from tests.kube.servers import KubeServer
+from tests.providers.contract import Subject
 
 CATALOGUE = load_catalogue()
-SHIPPED = Path(__file__).parents[2] / "deploy" / "kubernetes"
 RATES = {"A100-80GB": Rate(Money(Decimal("1.80"), "EUR"), date(2026, 1, 1))}
+LAB = KubernetesPlace("lab", rates=RATES)
 PLACE = Place("kubernetes", "lab")
 OWNERS = {"U0REQUESTER": "requester@example.test"}
-SLOWER = 5
-"""How much faster than its own clock a test waits for a real cluster."""
 
 
 class Ground(Protocol):
@@ -70,7 +61,7 @@ class KubeWorld:
 
     ground: Ground
     kind: LeaseKind = LeaseKind.NAMESPACE
-    place: KubernetesPlace = field(default_factory=lambda: KubernetesPlace("lab", rates=RATES))
+    place: KubernetesPlace = LAB
 
     def provider(self) -> KubernetesProvider:
         """A provider that knows nothing yet, as after a restart of the worker."""
@@ -112,6 +103,27 @@ class KubeWorld:
         return _id(as_somebody_else(self.ground.admin, kinds.NAMESPACE, "somebody-elses", copied))
 
 
+def subject_of(world: KubeWorld, at_once: int = 1) -> Subject:
+    provider, ground = world.provider(), world.ground
+    return Subject(
+        provider=provider,
+        watch=provider,
+        place=PLACE,
+        need=Need("A100-80GB", 1),
+        order=world.order,
+        restart=world.provider,
+        existing=world.existing,
+        copy_tags=world.copy_labels,
+        break_reads=ground.break_reads,
+        mend=ground.mend,
+        throttle=ground.throttle,
+        lose_answer=ground.lose_answer,
+        refuse_all=ground.refuse_all,
+        now=lambda: ground.now().replace(microsecond=0),
+        at_once=at_once,
+    )
+
+
 def as_somebody_else(admin: Cluster, kind: ApiKind, name: str, labels: Mapping[str, str], namespace: str = "") -> Obj:
     """Make something as another program would: under another name than lessor's."""
     about = {"name": name, "labels": dict(labels)} | ({"namespace": namespace} if namespace else {})
@@ -120,9 +132,6 @@ def as_somebody_else(admin: Cluster, kind: ApiKind, name: str, labels: Mapping[s
     answer = admin._call("POST", f"/api/v1{where}/{kind.plural}", "setting up", {"fieldManager": "kubectl"}, obj)
     assert answer.fine, answer
     return answer.body
-
-
-# -- simulated --------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -175,122 +184,6 @@ def simulated_ground(home: Path) -> Iterator[SimulatedGround]:
     begun = datetime.now(UTC).replace(microsecond=0)
     with running_cluster(shapes, now=lambda: begun, stepping=False) as running:
         yield SimulatedGround(running, home)
-
-
-# -- real -------------------------------------------------------------------------------------------------------------
-
-
-class FaultyCluster(Cluster):
-    """A way into a cluster on which things go wrong: `faults` are (verb, part of the path, what happens, how often)."""
-
-    def __init__(self, *args: Any, faults: list[Fault]) -> None:
-        super().__init__(*args)
-        self._faults = faults
-
-    def _once(self, session: Any, verb: str, address: str, doing: str, body: Any, content: str) -> Answer:
-        fault = next((one for one in self._faults if one.takes(verb, address)), None)
-        if fault is None:
-            return super()._once(session, verb, address, doing, body, content)
-        if fault.lose:
-            super()._once(session, verb, address, doing, body, content)
-            raise RetryableError(f"the answer was lost when {doing}", "no-answer")
-        return Answer(fault.code, {"kind": "Status", "message": "as the test wants it"})
-
-
-@dataclass
-class Fault:
-    """What happens to requests of a verb whose path ends so: an error, or the answer is lost after the effect."""
-
-    verb: str
-    path: str
-    code: int = 500
-    times: int | None = 1
-    lose: bool = False
-
-    def takes(self, verb: str, address: str) -> bool:
-        hit = self.verb in ("*", verb) and address.partition("?")[0].endswith(self.path) and self.times != 0
-        if hit and self.times is not None:
-            self.times -= 1
-        return hit
-
-
-@dataclass
-class RealGround:
-    """A real API server, whose clock is never behind that of the world and is moved on by waiting."""
-
-    server: KubeServer
-    nodes: Nodes
-    admin: Cluster
-    kubeconfig: Path
-    faults: list[Fault] = field(default_factory=list)
-    ahead: timedelta = timedelta()
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def cluster(self, place: KubernetesPlace) -> Cluster:
-        return FaultyCluster(place, self.now, str(self.kubeconfig), faults=self.faults)
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
-
-    def sleep(self, seconds: float) -> None:
-        """Those who wait at the same time wait for the same time."""
-        until = self.now() + timedelta(seconds=seconds)
-        time.sleep(seconds / SLOWER)
-        with self.lock:
-            self.ahead = max(self.ahead, until - datetime.now(UTC))
-
-    def break_reads(self) -> None:
-        self.faults.append(Fault("GET", "/persistentvolumes", times=None))
-
-    def mend(self) -> None:
-        self.faults.clear()
-
-    def throttle(self, times: int) -> None:
-        self.faults.append(Fault("*", "", 429, times))
-
-    def lose_answer(self) -> None:
-        self.faults.append(Fault("POST", "/namespaces", lose=True))
-
-    def refuse_all(self) -> None:
-        self.nodes.cordon()
-
-    def holder(self, kubeconfig: str) -> Cluster:
-        """The way in of somebody who was given this access."""
-        path = self.server.home / "holder.kubeconfig"
-        path.write_text(kubeconfig)
-        return Cluster(KubernetesPlace("lab"), self.now, str(path))
-
-    def clear(self) -> None:
-        """Take away everything that a test made, as an administrator, and see it gone."""
-        self.mend()
-        self.nodes.cordon(off=True)
-        spaces = [one["metadata"] for one in self.admin.list(kinds.NAMESPACE, labels="lessor.dev/lease")]
-        # A namespace that is deleted with pods in it looks at them again only after a long while.
-        for kind in (kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.POD):
-            for space in spaces:
-                self._delete_all(kind, space["name"])
-        for space in spaces:
-            self.admin.delete(kinds.NAMESPACE, space["name"], "", space["uid"])
-        until(lambda: not self.admin.list(kinds.NAMESPACE, labels="lessor.dev/lease"))
-        self._delete_all(kinds.VOLUME)
-
-    def _delete_all(self, kind: ApiKind, namespace: str = "") -> None:
-        for one in self.admin.list(kind, namespace):
-            self.admin.delete(kind, one["metadata"]["name"], namespace, one["metadata"]["uid"])
-        until(lambda: not self.admin.list(kind, namespace))
-
-
-def installed(server: KubeServer, core: Any, clock: Callable[[], datetime]) -> RealGround:
-    """lessor in a cluster as `deploy/kubernetes` says, and nodes with 32 A100."""
-    admin = Cluster(KubernetesPlace("lab"), clock, str(server.kubeconfig))
-    for path in sorted(SHIPPED.glob("*.yaml")):
-        for document in sorted(yaml.safe_load_all(path.read_text()), key=lambda one: str(one["kind"] != "Namespace")):
-            admin.apply(document)
-    token, _ = admin.token("lessor", "lessor", timedelta(hours=24))
-    nodes = Nodes(core)
-    for name in ("gpu-1", "gpu-2"):
-        nodes.add(name, count=16)
-    return RealGround(server, nodes, admin, server.kubeconfig_of(token, "lessor"))
 
 
 def _id(obj: Obj) -> str:

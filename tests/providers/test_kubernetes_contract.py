@@ -1,49 +1,17 @@
-"""The provider contract, for Kubernetes: on the simulated cluster and on a real API server, with the shipped rights."""
+"""The provider contract, for Kubernetes, on the simulated cluster with the shipped rights."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lessor.domain.checkup import Checkup
-from lessor.domain.request import LeaseKind, Need
-from lessor.ports import PermanentError, RetryableError
-from lessor.providers.kubernetes import api as kinds
-from lessor.providers.kubernetes import paging
-from lessor.providers.kubernetes.cluster import Cluster
-from lessor.providers.kubernetes.rights import CLUSTER_ROLE
-from tests.builders import LEASE_ID
-from tests.kube.nodes import until
-from tests.providers.attempts import silent
+from lessor.domain.request import LeaseKind
 from tests.providers.contract import ProviderContract, Subject
-from tests.providers.kube_world import PLACE, KubeWorld, RealGround, SimulatedGround, simulated_ground
-from tests.providers.lives import create
+from tests.providers.kube_world import KubeWorld, SimulatedGround, simulated_ground, subject_of
 
 KINDS = [LeaseKind.NAMESPACE, LeaseKind.WORKSPACE]
-
-
-def subject_of(world: KubeWorld, at_once: int = 1) -> Subject:
-    provider, ground = world.provider(), world.ground
-    return Subject(
-        provider=provider,
-        watch=provider,
-        place=PLACE,
-        need=Need("A100-80GB", 1),
-        order=world.order,
-        restart=world.provider,
-        existing=world.existing,
-        copy_tags=world.copy_labels,
-        break_reads=ground.break_reads,
-        mend=ground.mend,
-        throttle=ground.throttle,
-        lose_answer=ground.lose_answer,
-        refuse_all=ground.refuse_all,
-        now=lambda: ground.now().replace(microsecond=0),
-        at_once=at_once,
-    )
 
 
 class TestSimulated(ProviderContract):
@@ -55,105 +23,3 @@ class TestSimulated(ProviderContract):
     @pytest.fixture(params=KINDS, ids=[kind.value for kind in KINDS])
     def subject(self, ground: SimulatedGround, request: pytest.FixtureRequest) -> Subject:
         return subject_of(KubeWorld(ground, request.param))
-
-
-@pytest.mark.kube
-@pytest.mark.timeout(600)
-class TestReal(ProviderContract):
-    @pytest.fixture(params=KINDS, ids=[kind.value for kind in KINDS])
-    def subject(self, real_ground: RealGround, request: pytest.FixtureRequest) -> Subject:
-        return subject_of(KubeWorld(real_ground, request.param), at_once=20)
-
-
-@pytest.mark.kube
-@pytest.mark.timeout(600)
-class TestRealServer:
-    """What only a real API server can show: that what lessor sends means what it is meant to."""
-
-    def test_the_shipped_role_is_all_that_is_needed(self, real_ground: RealGround) -> None:
-        world = KubeWorld(real_ground)
-        assert world.provider().checkup(PLACE) == Checkup("lab")
-
-    def test_a_right_that_is_taken_away_is_named(self, real_ground: RealGround) -> None:
-        role = real_ground.admin.get(CLUSTER_ROLE, "lessor")
-        assert role is not None
-        rules = [rule for rule in role["rules"] if rule["resources"] != ["nodes"]]
-        try:
-            real_ground.admin.patch(CLUSTER_ROLE, "lessor", "", {"rules": rules})
-            until(lambda: not KubeWorld(real_ground).provider().checkup(PLACE).fine)
-            found = KubeWorld(real_ground).provider().checkup(PLACE)
-        finally:
-            real_ground.admin.patch(CLUSTER_ROLE, "lessor", "", {"rules": role["rules"]})
-        assert found.missing == ("list nodes in the cluster: to see what GPUs there are",)
-        until(lambda: KubeWorld(real_ground).provider().checkup(PLACE).fine)
-
-    def test_lists_are_read_to_their_last_page(self, real_ground: RealGround, monkeypatch: pytest.MonkeyPatch) -> None:
-        cluster = real_ground.cluster(KubeWorld(real_ground).place)
-        whole = [one["metadata"]["uid"] for one in cluster.list(kinds.NAMESPACE)]
-        monkeypatch.setattr(paging, "PAGE", 2)
-        assert [one["metadata"]["uid"] for one in cluster.list(kinds.NAMESPACE)] == whole
-        assert len(whole) > 4
-
-    def test_a_token_that_does_not_hold_any_more_is_no_empty_cluster(self, real_ground: RealGround) -> None:
-        path = real_ground.server.kubeconfig_of("no-token-of-this-cluster", "stranger")
-        cluster = Cluster(KubeWorld(real_ground).place, real_ground.now, str(path))
-        with pytest.raises(RetryableError) as caught:
-            cluster.list(kinds.POD)
-        assert caught.value.code == "unauthorized"
-
-    def test_a_namespace_lease_from_its_key_to_its_end(self, real_ground: RealGround) -> None:
-        """Two GPUs: two pods run, a third one is refused; what is stopped stays so, starts again, and goes."""
-        world = KubeWorld(real_ground)
-        provider, order = world.provider(), world.order(need=Need("A100-80GB", 2))
-        made = create(provider, order)
-        theirs = real_ground.holder(provider.credentials(LEASE_ID, PLACE, silent).text)
-        theirs.create(deployment(LEASE_ID, replicas=3))
-        until(lambda: running(real_ground) == 2)
-        with pytest.raises(PermanentError) as caught:
-            theirs.list(kinds.POD, "default")
-        assert caught.value.code == "forbidden"
-
-        provider.stop(LEASE_ID, PLACE, silent)
-        assert running(real_ground) == 0
-        theirs.patch(kinds.DEPLOYMENT, "trainer", LEASE_ID, {"spec": {"replicas": 1}})
-        real_ground.sleep(5)
-        assert running(real_ground) == 0
-
-        provider.start(LEASE_ID, PLACE, silent)
-        until(lambda: running(real_ground) == 2)
-        provider.delete(LEASE_ID, PLACE, made.resources, silent)
-        assert world.existing(LEASE_ID) == []
-        with pytest.raises(RetryableError) as refused:
-            theirs.list(kinds.POD, LEASE_ID)
-        assert refused.value.code == "unauthorized"
-
-
-def running(ground: RealGround) -> int:
-    """Pods of the lease that hold a GPU."""
-    pods = ground.admin.list(kinds.POD, LEASE_ID, fields="status.phase=Running")
-    return len([pod for pod in pods if not pod["metadata"].get("deletionTimestamp")])
-
-
-def deployment(namespace: str, replicas: int) -> dict[str, Any]:
-    """A workload of people's own, one GPU for each pod, that a careful cluster lets in."""
-    container = {
-        "name": "trainer",
-        "image": "registry.example.test/trainer:1",
-        "resources": {"limits": {"nvidia.com/gpu": "1"}},
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-    }
-    secure = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
-    labels = {"app": "trainer"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "trainer", "namespace": namespace},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [container], "securityContext": secure, "terminationGracePeriodSeconds": 1},
-            },
-        },
-    }

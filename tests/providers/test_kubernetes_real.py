@@ -11,9 +11,10 @@ from lessor.domain.pools import Census
 from lessor.providers.kubernetes import api as kinds
 from lessor.providers.kubernetes.api import ApiKind, Obj
 from lessor.providers.kubernetes.cluster import MERGE_PATCH
+from tests.kube.ground import HERE, RealGround
 from tests.kube.nodes import until
 from tests.providers.kube_nodes import the_holder, the_pool
-from tests.providers.kube_world import PLACE, KubeWorld, RealGround
+from tests.providers.kube_world import PLACE, KubeWorld
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
 
@@ -26,7 +27,7 @@ def a_pod(name: str, units: int, **spec: Any) -> Obj:
 
 @pytest.fixture
 def world(real_ground: RealGround) -> KubeWorld:
-    return KubeWorld(real_ground)
+    return KubeWorld(real_ground, place=HERE)
 
 
 def census(world: KubeWorld) -> Census:
