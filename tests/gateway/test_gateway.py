@@ -220,12 +220,12 @@ async def test_who_can_decide_now_never_names_the_requester(desk: Desk) -> None:
 async def test_who_may_not_decide_is_told_who_may_by_name(desk: Desk) -> None:
     lease = a_lease(State.AWAITING_APPROVAL, steps=(a_step(), a_step("money", "group:finance")))
     desk.ledger.record(lease, AN_EVENT)
-    desk.engine.answer = Answer(False, "not-approver", "step 'manager' is decided by lead:ml", lease.id)
+    desk.engine.answer = Answer(False, "not-approver", "step 'manager' is decided by lead:ml", lease.id, "")
     answer = await desk.gateway.act(lease.id, Act("a", Verb.APPROVE, "U0STRANGER"))
     assert answer.message == "step 'manager' is decided by u0manager and step 'money' is decided by u0finance"
     nobody = a_lease(State.AWAITING_APPROVAL, id="gpu-00000002", steps=(a_step("manager", "slack-group:leads"),))
     desk.ledger.record(nobody, AN_EVENT)
-    desk.engine.answer = Answer(False, "not-approver", "step 'manager' is decided by slack-group:leads", nobody.id)
+    desk.engine.answer = Answer(False, "not-approver", "step 'manager' is decided by slack-group:leads", nobody.id, "")
     assert await desk.gateway.act(nobody.id, Act("b", Verb.APPROVE, "U0STRANGER")) == desk.engine.answer
 
 
