@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lessor.cli.output import Column, print_json, progress, table, tell
 from lessor.cli.policies import opened_ledger
 from lessor.cli.session import DONE, Session, refusals
-from lessor.config import load
+from lessor.config import load_named
 from lessor.domain.idle_replay import Outcome, replay
 from lessor.domain.lease import minute
 from lessor.domain.request import spell
@@ -51,7 +51,7 @@ def replay_idle(session: Session, file: Path, days: int) -> int:
     until = session.now()
     since = until - timedelta(days=days)
     with refusals(session.as_json):
-        plan = load(file).idle_plan
+        plan = load_named(file, "--idle").idle_plan
         with opened_ledger(session) as ledger, progress("Reading what was seen") as report:
             seen = _reported(ledger.observations(since, until), since, until, report)
             outcomes = replay(ledger.lease, seen, plan)

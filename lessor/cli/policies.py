@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lessor.cli.output import Column, print_json, refuse, table, tell
 from lessor.cli.session import DONE, REFUSED, Session, refusals
-from lessor.config import load
+from lessor.config import load, load_named
 from lessor.config.durations import duration
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
@@ -57,7 +57,7 @@ def replay_policy(session: Session, file: Path, since: str) -> int:
     """0 with everything that would have been different; nothing is changed."""
     with refusals(session.as_json):
         begin = _since(since, session.now())
-        policy = compile_policy(load(file))
+        policy = compile_policy(load_named(file, "--policy"))
         with opened_ledger(session) as ledger:
             found = replay(policy, _leases(ledger, begin))
     if session.as_json:

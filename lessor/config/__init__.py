@@ -1,7 +1,7 @@
 """Configuration of an organisation: `load` reads `lessor.yaml`, or says with file, line and key what is wrong."""
 
 from lessor.config.configuration import Config
-from lessor.config.loading import load, load_bytes, loads
+from lessor.config.loading import load, load_bytes, load_named, loads
 from lessor.config.model import PlaceConfig
 from lessor.config.prices import DiskPriceConfig, PriceConfig
 from lessor.config.problems import ConfigError, Problem
@@ -15,5 +15,6 @@ __all__ = [
     "Problem",
     "load",
     "load_bytes",
+    "load_named",
     "loads",
 ]

@@ -21,6 +21,11 @@ def load(path: str | Path) -> Config:
     return _configuration(read(Path(path)))
 
 
+def load_named(path: Path, option: str) -> Config:
+    """As `load`, of a file that an option names: what it says has nothing to do with the configuration in force."""
+    return _configuration(read(path, f"give {option} the path of a file laid out like lessor.yaml"))
+
+
 def load_bytes(raw: bytes, file: str) -> Config:
     """The configuration in the content of a file, as `load`."""
     return _configuration(parse(decoded(raw, file), file))

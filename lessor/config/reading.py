@@ -17,6 +17,7 @@ from lessor.config.problems import ConfigError, KeyPath, Problem, spell_path
 from lessor.config.secrets import secret_lines
 
 MAX_BYTES = 1_000_000
+BEGIN = "set LESSOR_CONFIG to your file or copy examples/lessor.yaml to begin with"
 MAX_VALUES = 100_000
 INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+")
@@ -43,9 +44,12 @@ class Document:
         return Problem(self.line(path), spell_path(path), message)
 
 
-def read(path: Path) -> Document:
-    """The document in the file at `path`. Raises `ConfigError` when it cannot be read as one YAML document."""
-    return parse(decoded(_bytes(path), path.name), path.name)
+def read(path: Path, remedy: str = BEGIN) -> Document:
+    """The document in the file at `path`. Raises `ConfigError` when it cannot be read as one YAML document.
+
+    `remedy` is what to do where there is no such file.
+    """
+    return parse(decoded(_bytes(path, remedy), path.name), path.name)
 
 
 def parse(text: str, file: str) -> Document:
@@ -84,11 +88,10 @@ def decoded(raw: bytes, file: str) -> str:
         raise ConfigError(file, [Problem(line, "", "is not UTF-8 text; save the file as UTF-8")]) from None
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, remedy: str) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        remedy = "set LESSOR_CONFIG to your file or copy examples/lessor.yaml to begin with"
         raise ConfigError(str(path), [Problem(0, "", f"does not exist; {remedy}")]) from None
     except OSError as error:
         raise ConfigError(str(path), [Problem(0, "", f"cannot be read: {error.strerror or error}")]) from None

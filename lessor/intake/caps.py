@@ -48,13 +48,13 @@ def read_cap(text: str, currency: str) -> Money | None:
         return None
     found = read_amount(text, currency)
     if found is None:
-        raise Invalid((FieldError("cap", unread(text)),))
+        raise Invalid((FieldError("cap", unread(text, currency)),))
     return found
 
 
-def unread(text: str) -> str:
-    """What is wrong with what is no amount."""
-    return f"'{single_spaced(text)[:40]}' is no amount of money; write it like 500, 1,200.50 or 500 EUR"
+def unread(text: str, currency: str) -> str:
+    """What is wrong with what is no amount; `currency` is the organisation's."""
+    return f"'{single_spaced(text)[:40]}' is no amount of money; write it like 500, 1,200.50 or 500 {currency}"
 
 
 def take_cap(words: Sequence[Token], position: int, currency: str, found: Callable[[str], object]) -> int:

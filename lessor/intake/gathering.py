@@ -127,7 +127,7 @@ class Gathering:
         money = read_amount(text, self.offered.limits.currency)
         if money is None:
             self.cap_text = self.cap_text or text
-            self.wrong("cap", unread(text))
+            self.wrong("cap", unread(text, self.offered.limits.currency))
         else:
             self.cap_text = self.cap_text or money.exact
             self._once("cap", money.exact, "cap")

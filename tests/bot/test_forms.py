@@ -42,7 +42,7 @@ async def opened(world: World, who: str = "requester") -> tuple[Somebody, dict[s
         ("wish-end", "2020-01-01", "end", "is in the past"),
         ("wish-purpose", "x", "purpose", "has 1 characters; 3 to 8,000 are allowed"),
         ("wish-disk", "1", "disk", "1 GiB; 8 to 16,384 are allowed"),
-        ("wish-cap", "not much", "cap", "'not much' is no amount of money; write it like 500, 1,200.50 or 500 EUR"),
+        ("wish-cap", "not much", "cap", "'not much' is no amount of money; write it like 500, 1,200.50 or 500 USD"),
         ("wish-cap", "0.01", "cap", "0.01 USD is less than the"),
         ("wish-tags", "nothing", "tags", "'nothing' is no tag; write one key=value on each line"),
         ("wish-tags", "aws:x=1", "tags", "'aws:x' is reserved"),

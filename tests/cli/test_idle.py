@@ -266,6 +266,15 @@ def test_replaying_nothing_says_that_nothing_can_be_said(lessor: Terminal) -> No
     assert shown == "nothing was seen in the last 3 days, so nothing can be said\n"
 
 
+@pytest.mark.parametrize("option", ["--idle", "--policy"])
+def test_a_file_that_is_not_there_is_told_with_the_option_that_named_it(lessor: Terminal, option: str) -> None:
+    result = lessor("policy", "replay", option, "nope.yaml")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"lessor: nope.yaml: does not exist; give {option} the path of a file laid out like lessor.yaml\n",
+    )
+
+
 def test_a_replay_is_of_rules_or_of_thresholds(lessor: Terminal) -> None:
     for words in ((), ("--policy", "a.yaml", "--idle", "b.yaml")):
         result = lessor("policy", "replay", *words)

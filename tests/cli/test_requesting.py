@@ -124,5 +124,5 @@ def test_a_cap_is_an_option_or_part_of_the_text(lessor: Lessor, gateway: FakeGat
 def test_a_cap_that_is_no_amount_sends_nothing(lessor: Lessor, gateway: FakeGateway) -> None:
     result = lessor("request", *COMPLETE, "--cap", "not much")
     assert result.exit_code != 0
-    assert "cap: 'not much' is no amount of money; write it like 500, 1,200.50 or 500 EUR" in result.stderr
+    assert "cap: 'not much' is no amount of money; write it like 500, 1,200.50 or 500 USD" in result.stderr
     assert gateway.requests == []

@@ -87,8 +87,10 @@ def test_what_is_no_amount_is_told_at_the_field_and_kept_as_it_was_said(text: st
     draft = read(f'{WHOLE} cap:"{text}"')
     [problem] = draft.problems
     assert problem.field == "cap"
-    assert problem.message == f"'{text}' is no amount of money; write it like 500, 1,200.50 or 500 EUR"
+    assert problem.message == f"'{text}' is no amount of money; write it like 500, 1,200.50 or 500 USD"
     assert (draft.cap, draft.cap_text) == (None, text)
+    [elsewhere] = read(f'{WHOLE} cap:"{text}"', EURO).problems
+    assert elsewhere.message.endswith("write it like 500, 1,200.50 or 500 EUR")
 
 
 def test_two_caps_contradict_each_other_unless_they_say_the_same() -> None:
