@@ -24,6 +24,7 @@ from tests.providers.kube_nodes import (
     a_site,
     ago,
     gpu_node,
+    lease,
     pod,
     space,
     the_holder,
@@ -106,6 +107,15 @@ def test_D18_what_a_queue_keeps_is_not_free_for_leases_that_stand_in_it() -> Non
     api = a_queue(workload("train", 5, 2, "QuotaReserved", "Admitted"))
     assert the_pool(capacity.census(a_site(api, cluster_queue="gpus")), "A100-80GB").free == 3
     assert the_pool(capacity.census(a_site(api)), "A100-80GB").free == 8
+
+
+def test_D18_what_is_kept_for_a_lease_is_promised_to_it_already() -> None:
+    api = a_queue()
+    lease(api, "gpu-7k3qxa2m", 5)
+    kept = workload("train", 5, 2, "QuotaReserved", "Admitted")
+    api.add({**kept, "metadata": {"name": "train", "namespace": "gpu-7k3qxa2m"}})
+    pool = the_pool(capacity.census(a_site(api, cluster_queue="gpus")), "A100-80GB")
+    assert (pool.promised, pool.reserved, pool.free) == (5, 5, 3)
 
 
 def test_D18_a_flavor_says_which_model_is_reserved() -> None:
@@ -226,7 +236,10 @@ def test_D20_devices_that_are_no_gpus_and_claims_without_devices_hold_nothing() 
     network["status"]["allocation"]["devices"]["results"][0]["driver"] = "dra.net"
     unallocated = a_claim("waits")
     unallocated["status"] = {}
-    assert capacity.census(a_site(with_claims(network, unallocated))).holders == ()
+    watching = a_claim("watches")
+    watching["status"]["allocation"]["devices"]["results"][0]["adminAccess"] = True
+    counted = a_claim("train-nvidia", annotations={"resource.kubernetes.io/extended-resource-claim": "true"})
+    assert capacity.census(a_site(with_claims(network, unallocated, watching, counted))).holders == ()
 
 
 def test_D20_without_the_right_to_see_devices_claims_are_counted_all_the_same() -> None:

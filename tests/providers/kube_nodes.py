@@ -137,8 +137,9 @@ def quota(
     hard: Mapping[str, int],
     labels: Mapping[str, str] | None = None,
     manager: str = "kubectl",
+    name: str = "gpus",
 ) -> None:
-    meta = {"name": "gpus", "namespace": namespace, "labels": dict(labels or {})}
+    meta = {"name": name, "namespace": namespace, "labels": dict(labels or {})}
     spec = {"hard": {key: str(count) for key, count in hard.items()}}
     api.add({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": spec}, manager)
 
@@ -159,3 +160,11 @@ def an_order(
     quoted = offers.quote(site, Need("A100", count), Market.ON_DEMAND, site.clock())
     request = a_request(need=Need("A100", count), place=site.place, kind=kind)
     return Order(lease_id, request, quoted, "U0ANA", "vision", "4711", None)
+
+
+def a_full_house(*leases: str) -> FakeApi:
+    """Eight GPUs on one node, and these leases of six each."""
+    api = a_cluster(gpu_node("node-a"))
+    for lease_id in leases:
+        lease(api, lease_id, 6)
+    return api

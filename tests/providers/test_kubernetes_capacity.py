@@ -221,3 +221,33 @@ def test_nodes_whose_taint_nobody_tolerates_are_not_offered(taint: dict[str, str
     site = a_site(a_cluster(gpu_node("node-a", taints=(taint,))))
     assert len(offers.offers(site, Need("A100", 1), Market.ON_DEMAND)) == offered
     assert len(gpus.read(site).notes) == 1 - offered
+
+
+def test_shared_gpus_have_all_of_the_memory_in_turns_and_a_part_of_it_where_it_is_parted() -> None:
+    labels = {"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "4"}
+    turns = {**labels, "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+    parted = {**labels, "nvidia.com/gpu.sharing-strategy": "mps"}
+    for told, memory in ((turns, 16), (parted, 4)):
+        (found,) = gpus.shapes(a_site(a_cluster(node("node-a", {GPU: 16}, told))))
+        assert (found.model, found.memory_gib) == ("T4-shared-4", memory)
+
+
+@pytest.mark.parametrize(
+    ("resource", "labels"),
+    [
+        (GPU, {"nvidia.com/gpu.product": "Tesla-T4-SHARED"}),
+        ("nvidia.com/gpu.shared", {"nvidia.com/gpu.product": "Tesla-T4"}),
+        (f"{MIG}.shared", {"nvidia.com/gpu.product": A100}),
+    ],
+)
+def test_what_is_shared_by_an_unknown_number_is_nobodys_to_ask_for(resource: str, labels: dict[str, str]) -> None:
+    api = a_cluster(node("node-a", {resource: 2}, labels))
+    assert gpus.shapes(a_site(api)) == ()
+    (told,) = gpus.shapes(a_site(api, resources={resource: "T4-shared-4"}))
+    assert (told.model, told.share, told.memory_gib) == ("T4-shared-4", Fraction(1, 4), 16)
+
+
+def test_a_shape_of_which_some_nodes_have_no_labels_is_not_looked_for_by_labels() -> None:
+    api = a_cluster(gpu_node("node-a"), node("node-b", {GPU: 8}))
+    (found,) = gpus.shapes(a_site(api, resources={GPU: "A100-80GB"}))
+    assert (found.model, found.nodes) == ("A100-80GB", {})

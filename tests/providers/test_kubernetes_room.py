@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
 from lessor.contracts import ANNOTATION_PREFIX
-from lessor.domain.pools import Census
-from lessor.ports import NoCapacityError, PermanentError, RetryableError
+from lessor.domain.money import Money
+from lessor.ports import NoCapacityError, RetryableError
 from lessor.providers.kubernetes import capacity, offers
-from lessor.providers.kubernetes.api import NAMESPACE, NODE, POD, RESOURCE_CLAIM, RESOURCE_QUOTA, ApiKind, Obj
+from lessor.providers.kubernetes.api import NAMESPACE, NODE, POD, RESOURCE_QUOTA
 from lessor.providers.kubernetes.shapes import GpuShape
-from tests.providers.kube_fake import FakeApi
 from tests.providers.kube_nodes import (
     A100,
     H100,
     a_cluster,
+    a_full_house,
     a_site,
     an_order,
     gpu_node,
@@ -67,14 +67,6 @@ def test_what_cannot_be_read_is_no_room_at_all(kind: object) -> None:
     api.fail("list", kind)  # type: ignore[arg-type]
     with pytest.raises(RetryableError):
         capacity.require_room(site, WHOLE, 1, candidate)
-
-
-def a_full_house(*leases: str) -> FakeApi:
-    """Eight GPUs on one node, and these leases of six each."""
-    api = a_cluster(gpu_node("node-a"))
-    for lease_id in leases:
-        lease(api, lease_id, 6)
-    return api
 
 
 def test_of_two_launches_that_saw_the_same_room_the_second_look_lets_one_through() -> None:
@@ -179,106 +171,64 @@ def test_pods_wait_for_what_they_may_get() -> None:
     assert (the_pool(census, "A100-80GB").queued, the_pool(census, "H100").queued) == (2, 3)
 
 
-# -- what is not known ------------------------------------------------------------------------------------------------
-
-
-def taken(refused: ApiKind, error: Exception | None = None, times: int | None = 1) -> Census:
-    """A cluster with a pod and a lease, in which one kind cannot be read."""
-    api = a_full_house(FIRST)
-    api.add(space("team"))
-    api.add(pod("train", 1))
-    api.fail("list", refused, error, times)  # type: ignore[arg-type]
-    return capacity.census(a_site(api))
-
-
-@pytest.mark.parametrize("refused", [NODE, POD, NAMESPACE, RESOURCE_QUOTA])
-def test_what_is_not_read_is_never_free_and_is_said(refused: ApiKind) -> None:
-    census = taken(refused)
-    assert census.problem == "the cluster does not answer"
-    assert not census.complete
-    assert {(one.free, one.largest) for one in census.pools} == {(None, None)}
-    assert "A100-80GB" in {one.model for one in census.pools}
-
-
-def test_without_nodes_every_model_with_a_rate_is_there_and_unknown() -> None:
-    census = taken(NODE)
-    assert [(one.model, one.total, one.held) for one in census.pools] == [
-        ("A100-80GB", None, None),
-        ("H100", None, None),
-    ]
-    assert (the_holder(census, "pod team/train").model, the_holder(census, "pod team/train").units) == ("unknown", 1)
-
-
-def test_without_pods_the_number_that_exists_is_still_known() -> None:
-    pool = the_pool(taken(POD, times=None), "A100-80GB")
-    assert (pool.total, pool.unhealthy, pool.held, pool.promised, pool.queued) == (8, 0, None, None, None)
-
-
-def test_where_pods_of_all_namespaces_may_not_be_read_those_of_leases_are_read_one_by_one() -> None:
-    api = a_full_house(FIRST, SECOND)
-    api.add(space("team"))
-    for namespace in (FIRST, SECOND, "team"):
-        api.add(pod("train", 1, namespace=namespace))
-    refusing = Refusing(api, {"", SECOND})
-    census = capacity.census(a_site(refusing))  # type: ignore[arg-type]
-    assert [one.ref for one in census.holders] == [f"pod {FIRST}/train"]
-    assert census.problem == f"pods everywhere are forbidden; pods in {SECOND} are forbidden"
-    assert the_pool(census, "A100-80GB").free is None
-
-
-class Refusing:
-    """A cluster that lets nobody read the pods of some namespaces; empty means of all at once (case D15)."""
-
-    def __init__(self, api: FakeApi, namespaces: set[str]) -> None:
-        self._api, self._namespaces = api, namespaces
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._api, name)
-
-    def list(self, kind: ApiKind, namespace: str = "", labels: str = "", fields: str = "") -> Sequence[Obj]:
-        if kind == POD and namespace in self._namespaces:
-            where = f"in {namespace}" if namespace else "everywhere"
-            raise PermanentError(f"pods {where} are forbidden", "forbidden")
-        return self._api.list(kind, namespace, labels, fields)
-
-
-def test_claims_that_cannot_be_read_make_a_census_incomplete() -> None:
-    api = a_full_house()
-    api.extra.add(RESOURCE_CLAIM)
-    api.fail("list", RESOURCE_CLAIM)
-    assert not capacity.census(a_site(api)).complete
-
-
-# -- quotas that promise nothing --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("key", [GPU, f"limits.{GPU}"])
-def test_D02_a_quota_under_another_name_is_told_as_not_enforced(key: str) -> None:
-    api = a_cluster(gpu_node("node-a"), space("team"))
-    quota(api, "team", {key: 4})
-    assert capacity.census(a_site(api)).notes == (
-        f"quota team/gpus is not enforced for {key}; the cluster counts requests.{GPU} only",
-    )
-
-
-def test_D02_a_quota_that_shows_nothing_used_is_told_as_not_enforced() -> None:
-    api = a_cluster(gpu_node("node-a"), space("team"))
-    quota(api, "team", {f"requests.{GPU}": 4})
-    assert capacity.census(a_site(api)).notes == ()
-    api.quotas_enforced = False
-    assert capacity.census(a_site(api)).notes == (
-        f"quota team/gpus is not enforced for requests.{GPU}: the cluster shows nothing used of it",
-    )
-
-
-def test_D02_quotas_of_other_things_are_nobodys_business() -> None:
-    api = a_cluster(gpu_node("node-a"), space("team"))
-    quota(api, "team", {"limits.memory": 4, "pods": 10})
-    assert capacity.census(a_site(api)).notes == ()
-
-
 def test_a_pool_of_shared_gpus_is_counted_in_its_own_units() -> None:
     labels = {"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "4"}
     api = a_cluster(node("node-a", {GPU: 16}, labels), space("team"), pod("notebook", 3))
     pool = the_pool(capacity.census(a_site(api)), "T4-shared-4")
     assert (pool.total, pool.held, pool.free, pool.share, pool.unit) == (16, 3, 13, Fraction(1, 4), "slice")
+
+
+def test_pods_of_a_lease_on_a_node_that_is_out_of_service_do_not_use_up_its_promise() -> None:
+    """They have to go somewhere when the node is emptied."""
+    api = a_cluster(gpu_node("node-a", cordoned=True), gpu_node("node-b"))
+    lease(api, FIRST, 6)
+    api.add(pod("train", 4, "node-a", namespace=FIRST))
+    pool = the_pool(capacity.census(a_site(api)), "A100-80GB")
+    assert (pool.held, pool.promised, pool.free) == (4, 6, 2)
+
+
+def test_one_node_has_no_more_than_is_free_at_all() -> None:
+    api = a_full_house(FIRST)
+    site = a_site(api)
+    candidate = offers.candidates(site, an_order(site))[0]
+    with pytest.raises(NoCapacityError, match="has 2 A100-80GB free, 2 of them on one node; 3 are needed"):
+        capacity.require_room(site, WHOLE, 3, candidate, one_node=True)
+
+
+def test_a_namespace_on_its_way_out_is_promised_nothing_more() -> None:
+    api = a_full_house(FIRST)
+    api.objects[(NAMESPACE, "", FIRST)]["metadata"]["finalizers"] = ["example.test/wait"]
+    api.remove((NAMESPACE, "", FIRST))
+    assert the_pool(capacity.census(a_site(api)), "A100-80GB").promised == 0
+
+
+def test_of_several_quotas_the_least_is_promised() -> None:
+    api = a_full_house(FIRST)
+    quota(api, FIRST, {f"requests.{GPU}": 2}, name="tighter")
+    quota(api, FIRST, {f"requests.{GPU}": 7}, name="wider")
+    assert the_pool(capacity.census(a_site(api)), "A100-80GB").promised == 2
+
+
+def test_a_node_that_is_being_deleted_hands_out_nothing() -> None:
+    api = a_cluster(gpu_node("node-a"), gpu_node("node-b"))
+    api.objects[(NODE, "", "node-a")]["metadata"]["deletionTimestamp"] = "2026-11-28T11:00:00Z"
+    pool = the_pool(capacity.census(a_site(api)), "A100-80GB")
+    assert (pool.total, pool.unhealthy, pool.free) == (16, 8, 8)
+
+
+def test_pods_on_nodes_that_do_not_count_as_the_place_are_somebody_elses_matter() -> None:
+    api = a_cluster(gpu_node("node-a", labels={"pool": "lease"}), gpu_node("node-b"), space("team"))
+    api.add(pod("here", 1, "node-a"))
+    api.add(pod("there", 1, "node-b"))
+    census = capacity.census(a_site(api, node_selector={"pool": "lease"}))
+    assert [one.ref for one in census.holders] == ["pod team/here"]
+
+
+def test_what_a_lease_holds_is_charged_by_the_lease_and_not_once_more() -> None:
+    api = a_full_house(FIRST)
+    api.add(space("team"))
+    for namespace in (FIRST, "team"):
+        api.add(pod("train", 1, namespace=namespace))
+    census = capacity.census(a_site(api))
+    assert the_holder(census, f"pod {FIRST}/train").cost is None
+    assert the_holder(census, "pod team/train").cost == Money(Decimal("2.50"))

@@ -15,7 +15,7 @@ from lessor.providers.kubernetes.shapes import GpuShape
 from lessor.providers.kubernetes.site import Site
 
 SLICED = "-MIG-"
-SHARED = "-SHARED"
+SHARED, RENAMED = "-SHARED", ".shared"
 PARTITION = re.compile(r"([a-z]+)_(nps\d+)")
 VRAM = re.compile(r"(\d{1,4})(?:G|GB|GiB)")
 
@@ -31,12 +31,12 @@ def named(site: Site, resource: str, labels: Labels) -> GpuShape | None:
     vendor = names.vendor(resource)
     told = site.config.resources.get(resource, "")
     if vendor is not None:
-        base, _, turns = resource.partition(".shared")
+        base = resource.removesuffix(RENAMED)
         reader = _Reader(site, names, vendor, labels, told)
         if base == vendor.whole:
             return reader.whole(resource)
-        if vendor.sliced and resource.startswith(vendor.sliced):
-            return reader.slice(resource, base.removeprefix(vendor.sliced), bool(turns) or resource.endswith(".shared"))
+        if vendor.sliced and base.startswith(vendor.sliced):
+            return reader.slice(resource, base.removeprefix(vendor.sliced))
         partition = PARTITION.fullmatch(resource.removeprefix(f"{vendor.domain}/"))
         if partition is not None and (parts := names.partitions_of(partition[1], reader.model().name)):
             return reader.partition(resource, parts)
@@ -56,18 +56,16 @@ class _Reader:
 
     def whole(self, resource: str) -> GpuShape:
         """All GPUs of the node alike: whole ones, or slices of one size (`single`), taken in turns or not."""
-        product = self._product()
-        cut = product.removesuffix(SHARED).partition(SLICED)[2]
-        model = self.model()
+        cut = self._product().removesuffix(SHARED).partition(SLICED)[2]
+        turns = self._turns(resource, self.vendor.replicas)
         if cut:
-            return self._sliced(resource, cut, model, self._turns())
-        return self._shape(resource, model.name, model.memory_gib, Fraction(1), self._turns())
+            return self._sliced(resource, cut, turns)
+        model = self.model()
+        return self._shape(resource, model.name, model.memory_gib, Fraction(1), turns)
 
-    def slice(self, resource: str, cut: str, renamed: bool) -> GpuShape:
+    def slice(self, resource: str, cut: str) -> GpuShape:
         """Slices under a name of their own (`mixed`)."""
-        label = f"{self.vendor.domain}/mig-{cut}.replicas"
-        turns = count(self.labels.get(label, 1)) or 1
-        return self._sliced(resource, cut, self.model(), max(turns, 2) if renamed and turns == 1 else turns)
+        return self._sliced(resource, cut, self._turns(resource, f"{self.vendor.sliced}{cut}.replicas"))
 
     def partition(self, resource: str, parts: int) -> GpuShape:
         """Partitions of an accelerator, each with a part of its memory."""
@@ -77,8 +75,10 @@ class _Reader:
         return self._shape(resource, name, model.memory_gib // parts, Fraction(1, parts), 1)
 
     def told(self, resource: str) -> GpuShape:
-        """A resource under a name of the organisation's own."""
-        return self._shape(resource, self.told_model, _memory(self.site, self.told_model), Fraction(1), self._turns())
+        """What the organisation says that it is, where labels do not; how many take turns may be a part of the name."""
+        model, _, turns = self.told_model.partition("-shared-")
+        share = shared(Fraction(1), count(turns) or 1)
+        return GpuShape(self.told_model, resource, _memory(self.site, model), share)
 
     def model(self) -> GpuModel:
         """The physical GPU's model; what the organisation has said where the node has no label. Without both empty."""
@@ -91,8 +91,8 @@ class _Reader:
         known = self.site.catalogue.reported(product.replace("_", "-").removeprefix("NVIDIA-"), self._memory_mib())
         return known if known.memory_gib else GpuModel(known.name, self._memory_gib())
 
-    def _sliced(self, resource: str, cut: str, model: GpuModel, turns: int) -> GpuShape:
-        found = profile(cut)
+    def _sliced(self, resource: str, cut: str, turns: int) -> GpuShape:
+        found, model = profile(cut), self.model()
         if found is None or not model.name:
             # Such as `MIG-INVALID`: it is cut up in a way that the node itself cannot say.
             return GpuShape("", resource)
@@ -100,6 +100,8 @@ class _Reader:
         return self._shape(resource, f"{model.name}-{found.name}", found.memory_gib, share, turns)
 
     def _shape(self, resource: str, model: str, memory: int, share: Fraction, turns: int) -> GpuShape:
+        if not turns:
+            return self.told(resource)
         if turns > 1 and model:
             partitioned = self.labels.get(self.vendor.sharing) == "mps"
             memory = memory // turns if partitioned else memory
@@ -111,10 +113,11 @@ class _Reader:
         chosen += [self.vendor.replicas] if turns > 1 and self.labels.get(self.vendor.replicas) else []
         return {key: (self.labels[key],) for key in chosen}
 
-    def _turns(self) -> int:
-        """How many take turns on each; a product that says it is shared is shared by two at least."""
-        said = count(self.labels.get(self.vendor.replicas, 1)) or 1
-        return max(said, 2) if self._product().endswith(SHARED) else max(said, 1)
+    def _turns(self, resource: str, label: str) -> int:
+        """How many take turns on each; 0 where it is shared and nobody says by how many."""
+        said = count(self.labels.get(label)) or 1
+        is_shared = self._product().endswith(SHARED) or resource.endswith(RENAMED)
+        return 0 if is_shared and said == 1 else said
 
     def _product(self) -> str:
         return next((self.labels[key] for key in self.vendor.product if self.labels.get(key)), "")
