@@ -18,6 +18,7 @@ class Vendor:
     name: str
     domain: str
     whole: str
+    shared: str = ""
     sliced: str = ""
     product: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
