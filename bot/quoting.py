@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 from slack_sdk.errors import SlackApiError
+from slack_sdk.models.views import View
 
 from bot import slack_errors, wish
 from bot.around import after_approval, capacity
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 ROOMS_MOST = 6
 CAPACITY_WITHIN = timedelta(seconds=2)
-"""How long the price waits for what is free; the next choice asks again."""
+"""How long the price waits for what is free."""
+CAPACITY_AT_LAST = timedelta(seconds=10)
+"""How long the form is redrawn once more for it, where the price came first."""
 _VIEWS_MOST = 5_000
 
 
@@ -58,24 +61,40 @@ class Quoting:
         turn = progress.newest
         choices = await self._desk.gateway.choices(ask.user)
         wanted = wish.completed(wish.of_view(ask.view), choices)
-        text = await self.text(wanted, choices)
-        if turn != progress.newest:
-            return
-        view = request_form.form(self._desk.wording, wanted, choices, text, metadata(ask.view))
-        for known in (progress.hash or ask.view["hash"], ""):
+        for patience in (CAPACITY_WITHIN, CAPACITY_AT_LAST):
+            text = await self.text(wanted, choices, patience)
+            if turn != progress.newest:
+                return
+            view = request_form.form(self._desk.wording, wanted, choices, text, metadata(ask.view))
+            late = patience is CAPACITY_AT_LAST
+            if not await self._redrawn(ask, view, progress, turn, late=late) or not self.unsettled(wanted, choices):
+                return
+
+    async def _redrawn(self, ask: Ask, view: View, progress: _Progress, turn: int, *, late: bool) -> bool:
+        """Whether the form shows it now; not where it was closed, or something newer was chosen.
+
+        What comes `late` may find that the form was sent: then it is never drawn over what that view shows.
+        """
+        known_hash = progress.hash or ask.view["hash"]
+        for known in (known_hash,) if late else (known_hash, ""):
             try:
-                answer = await self._desk.slack.views_update(view_id=view_id, hash=known or None, view=view)
+                answer = await self._desk.slack.views_update(view_id=ask.view["id"], hash=known or None, view=view)
             except SlackApiError as error:
                 word = slack_errors.code(error)
-                if word in ("not_found", "view_not_found") or turn != progress.newest:
-                    return
+                if word in ("not_found", "view_not_found") or late or turn != progress.newest:
+                    return False
                 if word != "hash_conflict":
                     raise
                 continue
             progress.hash = answer["view"]["hash"]
-            return
+            return True
+        return False
 
-    async def text(self, wanted: Wish, choices: Choices) -> str:
+    def unsettled(self, wanted: Wish, choices: Choices) -> bool:
+        """Whether what is free there was not waited for and is soon known."""
+        return self._desk.gateway.fleet.reading(wish.place(wanted, choices))
+
+    async def text(self, wanted: Wish, choices: Choices, patience: timedelta = CAPACITY_WITHIN) -> str:
         """The price in words, escaped; unknown is said plainly."""
         now, zone = self._desk.now(), choices.person.tz
         quote, length, problem, starts, ends = None, None, "", "", ""
@@ -96,16 +115,16 @@ class Quoting:
         total = quote.total(length) if quote and length else None
         values: dict[str, object] = {"quote": quote, "total": total, "length": length, "problem": problem}
         values |= {"starts": starts, "ends": ends, "kind": kind_words(wish.kind(wanted))}
-        values["capacity"] = await self._capacity(wanted, choices, quote)
+        values["capacity"] = await self._capacity(wanted, choices, quote, patience)
         values |= await self._advice(wanted, choices, quote)
         return "\n".join(self._desk.wording.parts("quote.j2", zone=zone, **values).values())
 
-    async def _capacity(self, wanted: Wish, choices: Choices, quote: Quote | None) -> str:
+    async def _capacity(self, wanted: Wish, choices: Choices, quote: Quote | None, patience: timedelta) -> str:
         """What is free where it is wished for; nothing where nobody can know before it is tried."""
         model = quote.offer.gpu_model if quote else wanted.model
         if model.startswith(TYPE_PREFIX):
             return ""
-        found = await self._desk.gateway.fleet.vacancy(wish.place(wanted, choices), model, CAPACITY_WITHIN)
+        found = await self._desk.gateway.fleet.vacancy(wish.place(wanted, choices), model, patience)
         return capacity(found, quote.offer.gpu_count if quote else 1)
 
     async def _advice(self, wanted: Wish, choices: Choices, quote: Quote | None) -> dict[str, object]:

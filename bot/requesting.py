@@ -17,7 +17,7 @@ from bot.blocks.message import Message, without_buttons
 from bot.desk import Desk
 from bot.ids import Form
 from bot.modals import Modals, Opened
-from bot.quoting import Quoting
+from bot.quoting import CAPACITY_AT_LAST, CAPACITY_WITHIN, Quoting
 from bot.submitting import Outcome, Submitting
 from bot.wish import Wish
 from lessor.domain.errors import FieldError, Invalid, Refused
@@ -225,11 +225,15 @@ class Requesting:
         shown = await self._modals.show(
             opened, request_form.form(self._desk.wording, wanted, choices, waiting, opened.metadata, problems)
         )
-        if shown:
-            text = await self._quoting.text(wanted, choices)
-            await self._modals.show(
+        for patience in (CAPACITY_WITHIN, CAPACITY_AT_LAST):
+            if shown is None:
+                return
+            text = await self._quoting.text(wanted, choices, patience)
+            shown = await self._modals.show(
                 shown, request_form.form(self._desk.wording, wanted, choices, text, opened.metadata, problems)
             )
+            if not self._quoting.unsettled(wanted, choices):
+                return
 
     async def _opened(self, ask: Ask) -> Opened | None:
         return await self._modals.open(ask, Form.REQUEST)

@@ -63,6 +63,11 @@ class Censuses:
         reading.cancel()
         return Census(place, self._clock(), problem=f"{place} did not answer within {spell(within)}")
 
+    def reading(self, place: Place) -> bool:
+        """Whether the place is being read, so that what it has is soon known."""
+        with self._lock:
+            return place in self._reading
+
     def latest(self) -> tuple[Census, ...]:
         """What was read last of each place, however long ago: for names, never for numbers."""
         with self._lock:

@@ -76,6 +76,10 @@ class Surveying:
             return Vacancy(where, model, on_demand=True)
         return vacancy(await self._censuses.of(where, within), model)
 
+    def reading(self, place: Place) -> bool:
+        """Whether the place is being read now: somebody who did not wait for it may ask again."""
+        return self._censuses.reading(Place(place.provider, place.name))
+
     async def free(self, within: timedelta = FORM) -> tuple[Census, ...]:
         """The readings of all places that count themselves, for a short overview."""
         places = [Place(one.provider, one.name) for one in self._places()]

@@ -183,13 +183,46 @@ async def test_the_form_shows_what_is_free_and_follows_the_choices(lab: World, c
 async def test_a_cluster_that_hangs_delays_no_form_and_is_unknown(
     lab: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.quoting.CAPACITY_WITHIN", timedelta(milliseconds=30))
+    impatient(monkeypatch)
     cluster.gate = threading.Event()
     requester, view = await form(lab)
     assert "*Capacity:* unknown: kubernetes/lab did not answer within" in visible_text(view)
     assert (await requester.submit_view(ASKED))["errors"] == {}
+    cluster.gate.set()
     await lab.settled()
     assert lab.only_lease().request.need.count == 2
+    (view,) = await requester.views()
+    assert "*Price:*" not in visible_text(view), "what came late is not drawn over the answer"
+
+
+async def test_a_form_is_redrawn_when_a_slow_cluster_has_answered(
+    lab: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impatient(monkeypatch)
+    cluster.gate = threading.Event()
+    requester, view = await form(lab)
+    assert "*Capacity:* unknown" in visible_text(view)
+    cluster.gate.set()
+    await requester.wait_for_view("*Capacity:* 5 of 16 free now")
+
+
+async def test_a_choice_is_redrawn_when_a_slow_cluster_has_answered(
+    lab: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impatient(monkeypatch)
+    requester, view = await form(lab)
+    await lab.settled()
+    cluster.gate, lab.clock.moved = threading.Event(), lab.clock.moved + timedelta(minutes=5)
+    await requester.select(view, "3", "wish-count")
+    await requester.wait_for_view(lambda shown: "*Capacity:* unknown" in visible_text(shown))
+    cluster.gate.set()
+    await requester.wait_for_view("*Capacity:* 5 of 16 free now")
+    assert "namespace with 3 x" in visible_text((await requester.views())[0])
+
+
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("bot.quoting", "bot.requesting"):
+        monkeypatch.setattr(f"{module}.CAPACITY_WITHIN", timedelta(milliseconds=30))
 
 
 async def test_the_kind_is_asked_where_a_place_has_several(lab: World) -> None:

@@ -16,6 +16,7 @@ from lessor.domain.errors import Invalid, Refused
 from lessor.domain.identity import lease_id
 from lessor.domain.lease import Event, State
 from lessor.domain.quota import Ceiling, Kind, QuotaPlan, Reservation
+from lessor.domain.request import LeaseKind
 from lessor.engine import TakenError, UnreachableError
 from lessor.gateway import Gateway, Offering, PlaceChoice, Submitted
 from lessor.ledger import SqlLedger, open_ledger
@@ -253,3 +254,22 @@ async def test_a_lease_that_does_not_exist_is_refused_with_a_way_on(desk: Desk) 
     with pytest.raises(Refused) as refused:
         await desk.gateway.lease("gpu-zzzzzzzz")
     assert (refused.value.code, "/gpu list" in str(refused.value)) == ("not-found", True)
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked", "alike"),
+    [
+        (LeaseKind.NAMESPACE, LeaseKind.NAMESPACE, True),
+        (LeaseKind.NAMESPACE, LeaseKind.WORKSPACE, False),
+        (LeaseKind.NAMESPACE, None, True),
+    ],
+)
+def test_two_kinds_of_lease_are_two_wishes(kept: LeaseKind, asked: LeaseKind | None, alike: bool) -> None:
+    pending = a_lease(State.AWAITING_APPROVAL, request=wish("click-0", kind=kept))
+    assert lookalike.lookalikes(wish(kind=asked), REQUESTER, [pending], [], ASKED) == ((pending.id,) if alike else ())
+
+
+async def test_a_request_that_names_no_kind_is_for_the_first_of_its_place(desk: Desk) -> None:
+    await desk.gateway.submit(wish())
+    [kept] = desk.engine.started
+    assert kept.request.kind is LeaseKind.MACHINE

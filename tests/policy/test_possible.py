@@ -37,6 +37,10 @@ def refused(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "request.kind == 'namspace'",
+            "request.kind is never 'namspace'; did you mean 'namespace'?; there are: machine, namespace, workspace",
+        ),
         ("request.market == 'spto'", "request.market is never 'spto'; did you mean 'spot'?; there are: on-demand, "
          "spot, capacity-block"),
         ("request.count > 1 || 'Training' == request.workload", "request.workload is never 'Training'; did you mean "
