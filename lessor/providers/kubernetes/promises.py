@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from lessor.contracts import LABEL_LEASE
 from lessor.providers.kubernetes import gpus
@@ -15,6 +15,7 @@ from lessor.providers.kubernetes.shapes import GpuShape
 from lessor.providers.kubernetes.site import Site
 
 REQUESTS = "requests."
+COUNTED_AFTER = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -93,5 +94,11 @@ def _unenforced(site: Site, quota: Obj) -> Iterable[str]:
             continue
         if not key.startswith(REQUESTS):
             yield f"{where} is not enforced for {key}; the cluster counts {REQUESTS}{resource} only"
-        elif key not in used:
+        elif key not in used and not _new(site, quota):
             yield f"{where} is not enforced for {key}: the cluster shows nothing used of it"
+
+
+def _new(site: Site, quota: Obj) -> bool:
+    """Whether the cluster may not have counted it yet, as in the seconds after it was made."""
+    made = created_at(quota)
+    return made is not None and site.clock() - made < COUNTED_AFTER
