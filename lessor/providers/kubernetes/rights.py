@@ -49,7 +49,7 @@ CLUSTER_ROLE = ApiKind("ClusterRole", "clusterroles", "rbac.authorization.k8s.io
 
 READ, SEE = ("get", "list"), ("list",)
 FURNISH = (*READ, "create", "patch")
-LEAD = (*READ, "patch", "delete")
+LEAD = (*SEE, "patch", "delete")
 OWN = (*FURNISH, "delete")
 MOST_NAMED = 5
 
@@ -75,21 +75,22 @@ ALWAYS = (
     Right(SERVICE_ACCOUNT, OWN, "access is given through an account"),
     Right(SERVICE_ACCOUNT, ("create",), "access ends by itself", sub="token"),
     Right(NETWORK_POLICY, FURNISH, "leases are walled off"),
-    Right(ROLE_BINDING, OWN, "owners get a role in their namespace"),
+    Right(ROLE_BINDING, FURNISH, "owners get a role in their namespace"),
     Right(CLAIM, OWN, "workspaces have a volume"),
     Right(VOLUME, ("list", "patch"), "to prove that no disk is left"),
     Right(STATEFUL_SET, OWN, "workspaces are stateful sets"),
-    *(Right(kind, LEAD, "to stop and end what runs") for kind in (DEPLOYMENT, REPLICA_SET, DAEMON_SET, JOB, CRON_JOB)),
+    *(Right(kind, LEAD, "to stop and end what runs") for kind in (DEPLOYMENT, REPLICA_SET, JOB, CRON_JOB)),
+    Right(DAEMON_SET, (*SEE, "delete"), "to end what runs"),
 )
 
 WHERE_SERVED = (
-    Right(RESOURCE_CLAIM, READ, "to count devices that are held without a pod"),
+    Right(RESOURCE_CLAIM, SEE, "to count devices that are held without a pod"),
     Right(RESOURCE_SLICE, SEE, "to say what model such devices are"),
     Right(SNAPSHOT, FURNISH, "to keep a snapshot where a lease asks for one"),
     Right(SNAPSHOT_CONTENT, ("patch",), "to keep a snapshot when its namespace goes"),
     Right(LOCAL_QUEUE, FURNISH, "leases wait in a queue"),
-    Right(CLUSTER_QUEUE, READ, "to see what a queue keeps"),
-    Right(QUEUED_WORKLOAD, READ, "to see what waits in a queue"),
+    Right(CLUSTER_QUEUE, SEE, "to see what a queue keeps"),
+    Right(QUEUED_WORKLOAD, SEE, "to see what waits in a queue"),
     Right(RESOURCE_FLAVOR, SEE, "to say for which model it is"),
     *(Right(kind, LEAD, "to stop and end what runs") for kind in (RAY_CLUSTER, PYTORCH_JOB, NOTEBOOK)),
 )
