@@ -41,7 +41,7 @@ def _pool(place: PlaceConfig, pool: MachinesConfig, folder: Path, config: Config
     return Pool(
         name=place.name,
         machines=_Inventory(pool, folder, config.organisation.currency),
-        commands=Commands(hooks.grant, hooks.revoke, hooks.verify, hooks.health, hooks.timeout),
+        commands=Commands(hooks.grant, hooks.revoke, hooks.verify, hooks.health, hooks.timeout, str(folder.absolute())),
         health_every=pool.health_every,
         clean_up=pool.clean_up,
         grace=pool.grace,

@@ -42,7 +42,8 @@ class MachineConfig(Section):
 
 
 class HooksConfig(Section):
-    """The organisation's own executables. Each is an argument vector: no shell reads it.
+    """The organisation's own executables. Each is an argument vector: no shell reads it. They run in the folder of
+    lessor.yaml.
 
     A request on standard input says in JSON what is wanted; see docs/machines.md.
     """

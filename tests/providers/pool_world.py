@@ -127,7 +127,9 @@ class PoolWorld:
         mail = {OWNER: "requester@example.test"}
         return [Who(one, mail.get(one, "")) for one in (owner, *self.sharers.get(lease_id, ()))]
 
-    def run(self, command: Sequence[str], request: Any, timeout: timedelta, beat: Callable[[], None]) -> Ran:
+    def run(
+        self, command: Sequence[str], request: Any, timeout: timedelta, beat: Callable[[], None], folder: str
+    ) -> Ran:
         action = request["action"]
         self.calls.append(action if action == "verify" else f"{action} {request['machine']['name']}")
         if action in self.before:
@@ -137,7 +139,7 @@ class PoolWorld:
         if action == "health":
             words = self.ill.get(request["machine"]["name"])
             return Ran(0) if words is None else Ran(1, words=words)
-        return in_process(command, request) if self.quick else run(command, request, timeout, beat)
+        return in_process(command, request) if self.quick else run(command, request, timeout, beat, folder)
 
     def order(self, lease_id: str, need: Need = Need("A100-80GB", 8), **changes: Any) -> Order:  # noqa: B008
         request = a_request(need=need, place=PLACE, **changes)

@@ -14,7 +14,19 @@ from lessor.domain.resource import Condition, Kind, Resource
 from lessor.domain.terms import Terms
 from lessor.ports import PermanentError, RetryableError
 from tests.replay import deciding, idling, lasting, owning, requests
-from tests.replay.moves import HOUR, MINUTE, Runs, Story, asked, do, every_run, finished, held, run
+from tests.replay.moves import (
+    HOUR,
+    MINUTE,
+    Runs,
+    Story,
+    asked,
+    do,
+    every_run,
+    finished,
+    held,
+    run,
+    used_and_released,
+)
 from tests.world import ADMIN, MANAGER, REQUESTER, World, tiny_terms
 
 RENEWED_AFTER = 60
@@ -52,6 +64,18 @@ async def restored(world: World) -> Runs:
     await do(world, handle, Verb.RESTORE, until=later)
     await world.until(handle, State.ACTIVE)
     return await finished(handle, "closed")
+
+
+async def unfit(world: World) -> Runs:
+    """Its machine fails its health check, and passes the next one."""
+    handle = await world.active()
+    well = world.cloud.alive(handle.id)[0]
+    for fault, told in (("a fan stands still", 1), ("", 2)):
+        world.cloud.machines[well.id] = replace(well, fault=fault)
+        await world.sweep()
+        await world.eventually(lambda told=told: world.notifier.kinds(handle.id).count("unfit") == told, "unfit")
+    assert world.events(handle)[-2:] == ["machine-unfit", "machine-fit"]
+    return await used_and_released(world, handle)
 
 
 async def cancelled(world: World) -> Runs:
@@ -202,6 +226,7 @@ SKIPPING: tuple[Story, ...] = (
     by_signal,
     blocked,
     kept,
+    unfit,
     requests.auto_approved,
     requests.over_quota,
     requests.price_rose,

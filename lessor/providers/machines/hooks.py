@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lessor.domain.bookings import Booking
@@ -22,7 +22,7 @@ TRY_LATER = 75
 NEVER = range(64, 79)
 """Exit codes as in sysexits.h: these say that trying again does not help, except the one for later."""
 
-Runner = Callable[[Sequence[str], Mapping[str, Any], Any, Callable[[], None]], Ran]
+Runner = Callable[[Sequence[str], Mapping[str, Any], timedelta, Callable[[], None], str], Ran]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ class Hooks:
         """
         asked = [{**_machine(one), "leases": list(leases.get(one.name, ()))} for one in machines]
         request = {"version": VERSION, "action": "verify", "place": pool.name, "machines": asked}
-        ran = self._run(pool.commands.verify, request, pool.commands.timeout, lambda: heartbeat("asking who gets in"))
+        limit, folder = pool.commands.timeout, pool.commands.folder
+        ran = self._run(pool.commands.verify, request, limit, lambda: heartbeat("asking who gets in"), folder)
         if ran.code != 0:
             return Access(problem=f"who can get into machines of {pool.name} could not be seen: {_why(ran)}")
         try:
@@ -95,7 +96,8 @@ class Hooks:
             return Fitness.FIT, ""
         request = {"version": VERSION, "action": "health", "place": pool.name, "machine": _machine(machine)}
         what = f"checking {machine.name}"
-        ran = self._run(pool.commands.health, request, pool.commands.timeout, lambda: heartbeat(what))
+        limit, folder = pool.commands.timeout, pool.commands.folder
+        ran = self._run(pool.commands.health, request, limit, lambda: heartbeat(what), folder)
         if ran.code == 0:
             return Fitness.FIT, ""
         return (Fitness.UNFIT if ran.started else Fitness.UNKNOWN), _why(ran)
@@ -105,7 +107,7 @@ class Hooks:
     ) -> None:
         what = f"{request['action']} on {machine.name}"
         heartbeat(what)
-        ran = self._run(command, request, pool.commands.timeout, lambda: heartbeat(what))
+        ran = self._run(command, request, pool.commands.timeout, lambda: heartbeat(what), pool.commands.folder)
         if ran.code == 0:
             return
         words = f"{what} did not succeed: {_why(ran)}"

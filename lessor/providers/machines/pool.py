@@ -16,13 +16,17 @@ class InventoryError(Exception):
 
 @dataclass(frozen=True)
 class Commands:
-    """Executables as argument vectors; empty where there is none. See docs/machines.md for what each is told."""
+    """Executables as argument vectors; empty where there is none. See docs/machines.md for what each is told.
+
+    They run in `folder`.
+    """
 
     grant: tuple[str, ...] = ()
     revoke: tuple[str, ...] = ()
     verify: tuple[str, ...] = ()
     health: tuple[str, ...] = ()
     timeout: timedelta = timedelta(seconds=60)
+    folder: str = "/"
 
     @property
     def let_in(self) -> bool:

@@ -46,8 +46,14 @@ class Ran:
     started: bool = True
 
 
-def run(command: Sequence[str], request: Mapping[str, Any], timeout: timedelta, beat: Callable[[], None]) -> Ran:
-    """Run `command` with `request` on its input until it ends or `timeout` has passed.
+def run(
+    command: Sequence[str],
+    request: Mapping[str, Any],
+    timeout: timedelta,
+    beat: Callable[[], None],
+    folder: str = "/",
+) -> Ran:
+    """Run `command` in `folder` with `request` on its input until it ends or `timeout` has passed.
 
     `beat` is called every few seconds; when it raises, the executable is ended and the error goes on.
     """
@@ -58,7 +64,7 @@ def run(command: Sequence[str], request: Mapping[str, Any], timeout: timedelta, 
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            cwd="/",
+            cwd=folder,
             env=environment(),
         )
     except (OSError, ValueError) as error:
