@@ -183,7 +183,7 @@ class _Asked:
             )
             return Answer(201 if new else 200, obj)
         if call.content_type not in (MERGE, OPERATIONS, STRATEGIC):
-            raise errors.unsupported()
+            raise errors.unknown_format()
         if of.sub == "scale":
             return self._scaled(of, kind, call.document())
         change = call.json()

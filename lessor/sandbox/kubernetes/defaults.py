@@ -102,7 +102,10 @@ def job(obj: Obj) -> None:
         own = {"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": obj["metadata"]["name"]}
         spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
         old = {"controller-uid": uid, "job-name": obj["metadata"]["name"]}
-        spec["template"]["metadata"].setdefault("labels", {}).update(own | old)
+        labels = spec["template"]["metadata"].setdefault("labels", {})
+        labels.update(own | old)
+        if not obj["metadata"].get("labels"):
+            obj["metadata"]["labels"] = dict(labels)
 
 
 def _cron_job(obj: Obj) -> None:

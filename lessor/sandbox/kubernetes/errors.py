@@ -83,6 +83,12 @@ def missing(field: str, why: str = "") -> Cause:
     return {"reason": "FieldValueRequired", "message": message, "field": field}
 
 
+def unsupported(field: str, value: str, known: Sequence[str]) -> Cause:
+    told = ", ".join(f'"{one}"' for one in known)
+    message = f'Unsupported value: "{value}": supported values: {told}'
+    return {"reason": "FieldValueNotSupported", "message": message, "field": field}
+
+
 def prohibited(field: str, why: str) -> Cause:
     return {"reason": "FieldValueForbidden", "message": f"Forbidden: {why}", "field": field}
 
@@ -101,7 +107,7 @@ def expired(message: str, token: str = "") -> Refused:
     return Refused(410, "Expired", message, details)
 
 
-def unsupported() -> Refused:
+def unknown_format() -> Refused:
     return Refused(415, "UnsupportedMediaType", "415: Unsupported Media Type")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lessor.sandbox.kubernetes import metadata
-from lessor.sandbox.kubernetes.errors import Cause, missing, prohibited, wrong
+from lessor.sandbox.kubernetes.errors import Cause, missing, prohibited, unsupported, wrong
 from lessor.sandbox.kubernetes.kinds import Kind
 from lessor.sandbox.kubernetes.quantities import amount
 from lessor.sandbox.kubernetes.selectors import matches
@@ -20,11 +20,14 @@ _QUOTA_WORDS = {
     "requests.cpu", "requests.memory", "requests.storage", "requests.ephemeral-storage", "limits.cpu",
     "limits.memory", "limits.ephemeral-storage",
 }  # fmt: skip
+_ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_ROLES, _SUBJECTS = ("Role", "ClusterRole"), ("ServiceAccount", "User", "Group")
 _IMMUTABLE_TEXT = "field is immutable"
 _STATEFUL_TEXT = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 )
+_STATEFUL_FIXED = ("serviceName", "selector", "podManagementPolicy", "volumeClaimTemplates")
 _STATEFUL_FREE = {
     "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
     "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
@@ -50,8 +53,8 @@ def unchanged(kind: Kind, before: Obj, after: Obj) -> list[Cause]:
     """What was changed that never may be."""
     old, new = before.get("spec") or {}, after.get("spec") or {}
     found: list[Cause] = []
-    if kind.kind == "StatefulSet" and _rest(old, _STATEFUL_FREE) != _rest(new, _STATEFUL_FREE):
-        found.append(prohibited("spec", _STATEFUL_TEXT))
+    if kind.kind == "StatefulSet":
+        found += _stateful_unchanged(old, new)
     if kind.kind == "Pod" and _pod_rest(old) != _pod_rest(new):
         found.append(prohibited("spec", _POD_TEXT))
     if kind.kind in ("Deployment", "ReplicaSet", "DaemonSet", "Job") and old.get("selector") != new.get("selector"):
@@ -63,6 +66,14 @@ def unchanged(kind: Kind, before: Obj, after: Obj) -> list[Cause]:
     if kind.kind == "PersistentVolumeClaim":
         found += _claim_unchanged(old, new)
     return found
+
+
+def _stateful_unchanged(old: Obj, new: Obj) -> list[Cause]:
+    named = [name for name in _STATEFUL_FIXED if old.get(name) != new.get(name)]
+    if named:
+        return [wrong(f"spec.{name}", new.get(name), _IMMUTABLE_TEXT) for name in named]
+    same = _rest(old, _STATEFUL_FREE) == _rest(new, _STATEFUL_FREE)
+    return [] if same else [prohibited("spec", _STATEFUL_TEXT)]
 
 
 def _rest(spec: Obj, free: set[str]) -> Obj:
@@ -113,9 +124,7 @@ def _of_pod_spec(spec: Obj, path: str, restarts: tuple[str, ...], claims: Sequen
     if not spec.get("containers"):
         yield missing(f"{path}.containers")
     if spec.get("restartPolicy") not in restarts:
-        allowed = ", ".join(f'"{one}"' for one in restarts)
-        text = f'Unsupported value: "{spec.get("restartPolicy")}": supported values: {allowed}'
-        yield {"reason": "FieldValueNotSupported", "message": text, "field": f"{path}.restartPolicy"}
+        yield unsupported(f"{path}.restartPolicy", spec.get("restartPolicy") or "", restarts)
     volumes = {*(one.get("name") for one in spec.get("volumes") or []), *claims}
     for word in ("containers", "initContainers"):
         for index, one in enumerate(spec.get(word) or []):
@@ -184,7 +193,10 @@ def _pod(obj: Obj) -> Iterator[Cause]:
 
 def _job(obj: Obj) -> Iterator[Cause]:
     template = obj["spec"].get("template") or {}
-    yield from metadata.labels((template.get("metadata") or {}).get("labels"), "spec.template.labels")
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    yield from metadata.labels(labels, "spec.template.labels")
+    if not matches(obj["spec"].get("selector"), labels):
+        yield wrong("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
     yield from _of_pod_spec(template.get("spec") or {}, "spec.template.spec", ("OnFailure", "Never"))
 
 
@@ -217,6 +229,9 @@ def _claim(obj: Obj) -> Iterator[Cause]:
     spec = obj.get("spec") or {}
     if not spec.get("accessModes"):
         yield missing("spec.accessModes", "at least 1 access mode is required")
+    for mode in spec.get("accessModes") or []:
+        if mode not in _ACCESS_MODES:
+            yield unsupported("spec.accessModes", mode, _ACCESS_MODES)
     size = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     if size is None:
         yield missing("spec.resources[storage]")
@@ -226,16 +241,16 @@ def _claim(obj: Obj) -> Iterator[Cause]:
 
 def _role_binding(obj: Obj) -> Iterator[Cause]:
     ref: Mapping[str, Any] = obj.get("roleRef") or {}
-    for name in ("kind", "name"):
-        if not ref.get(name):
-            yield missing(f"roleRef.{name}")
+    if ref.get("kind") not in _ROLES:
+        yield unsupported("roleRef.kind", ref.get("kind") or "", _ROLES)
+    if not ref.get("name"):
+        yield missing("roleRef.name")
     for index, one in enumerate(obj.get("subjects") or []):
         at = f"subjects[{index}]"
         if not one.get("name"):
             yield missing(f"{at}.name")
-        if one.get("kind") not in ("User", "Group", "ServiceAccount"):
-            text = f'Unsupported value: "{one.get("kind")}": supported values: "ServiceAccount", "User", "Group"'
-            yield {"reason": "FieldValueNotSupported", "message": text, "field": f"{at}.kind"}
+        if one.get("kind") not in _SUBJECTS:
+            yield unsupported(f"{at}.kind", one.get("kind") or "", _SUBJECTS)
         if one.get("kind") == "ServiceAccount" and not one.get("namespace"):
             yield missing(f"{at}.namespace")
 
