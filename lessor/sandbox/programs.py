@@ -121,8 +121,8 @@ def programs(sandbox: Sandbox) -> tuple[Child, ...]:
 
 
 def _dashboard(sandbox: Sandbox, told: dict[str, str]) -> Child:
-    """It reads the ledger only, and so is told nothing of Slack, AWS and the cluster."""
-    needed = {name: value for name, value in told.items() if not name.startswith(("SLACK_", "AWS_", "KUBE"))}
+    """It reads the ledger and the places, and so is told nothing of Slack."""
+    needed = {name: value for name, value in told.items() if not name.startswith("SLACK_")}
     command = _python("lessor.web", "--port", str(sandbox.ports.web))
     return Child("web", "the dashboard", command, needed, answers(f"{sandbox.web_url}/healthz"), SERVERS)
 

@@ -7,12 +7,14 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, Field
 
 from lessor.asjson import event_facts, hour_facts, lease_facts, standing_facts, status_facts
+from lessor.fleetjson import fleet_facts
 from lessor.overview import Overview, Sum
 from lessor.web.asking import Wanted, lease_id, query_of, wanted
 from lessor.web.desk import desk_of
 
 Facts = dict[str, Any]
 LeaseId = Annotated[str, Path(max_length=40, description="Such as gpu-7k3qxa2m.")]
+What = Annotated[str, Query(max_length=80, description="Only one place, or one GPU model; all if left out.")]
 Hours = Annotated[int, Query(ge=1, le=24 * 366, description="So far back.")]
 
 
@@ -103,6 +105,15 @@ async def health(request: Request) -> Health:
 async def overview(request: Request) -> Open:
     """Counts, GPUs that run, money, and what waits for whom."""
     return _open(await desk_of(request).gateway.overlooking.now())
+
+
+@router.get("/api/fleet", tags=["fleet"], summary="Every place with its GPUs")
+async def fleet(request: Request, what: What = "") -> Facts:
+    """As `lessor fleet --json`: total, leased, ownerless, free, unhealthy and unknown by model, and who has them.
+
+    Places are asked for at most ten seconds; one that does not answer says so, and its numbers are null.
+    """
+    return fleet_facts(await desk_of(request).gateway.fleet.view(what))
 
 
 @router.get("/api/meter", tags=["fleet"], summary="What is metered")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import HTMLResponse, Response
 
 from lessor.domain.lease import OPEN, State
@@ -14,6 +14,7 @@ from lessor.web.answers import page, told
 from lessor.web.asking import Wanted, lease_id, query_of, wanted
 from lessor.web.charting import shown_of
 from lessor.web.desk import desk_of
+from lessor.web.fleet_page import sited
 
 PAGE = 50
 SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -39,6 +40,15 @@ async def overview(request: Request) -> HTMLResponse:
         names=names,
         pending=[(one, shown.age(one.wait.since, seen.at)) for one in seen.pending],
     )
+
+
+@router.get("/fleet")
+async def fleet(request: Request, what: Annotated[str, Query(max_length=80)] = "") -> HTMLResponse:
+    """Every place with its GPUs by model, who has them, and what nobody asked for."""
+    desk = desk_of(request)
+    found = await desk.gateway.fleet.view(what)
+    names = await desk.names(tenant.lease.owner for one in found.places for tenant in one.tenants)
+    return page(request, "fleet.html.j2", places=[sited(one, found.at) for one in found.places], names=names, what=what)
 
 
 @router.get("/leases")

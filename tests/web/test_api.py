@@ -151,6 +151,7 @@ async def test_the_description_names_every_way_and_what_goes_wrong(world: World)
     assert set(described["paths"]) == {
         "/healthz",
         "/api/overview",
+        "/api/fleet",
         "/api/meter",
         "/api/leases",
         "/api/leases/{id}",

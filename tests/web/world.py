@@ -16,6 +16,7 @@ from lessor.domain.lease import Event, Lease, State
 from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Limits
 from lessor.engine import Engine
+from lessor.fleet import Surveying
 from lessor.gateway import Gateway, Offering
 from lessor.ledger import SqlLedger
 from lessor.rendering import page_renderer
@@ -48,6 +49,7 @@ class World:
     token: str = ""
     drawn: list[tuple[Figures, str]] = field(default_factory=list)
     picture: bytes | Exception = b"<svg/>"
+    fleet: Surveying | None = None
 
     def __post_init__(self) -> None:
         self.meter = Meter(self.ledger)
@@ -58,7 +60,7 @@ class World:
     def app(self) -> FastAPI:
         offering = Offering((), tuple, lambda person: cast(Limits, None), QuotaPlan, None, lambda: self.every, IdlePlan)
         engine = cast(Engine, NoEngine())
-        gateway = Gateway(engine, self.ledger, self.directory, {}, offering, lambda: self.now)
+        gateway = Gateway(engine, self.ledger, self.directory, {}, offering, lambda: self.now, self.fleet)
         desk = Desk(
             gateway,
             page_renderer(),
