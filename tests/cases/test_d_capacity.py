@@ -76,7 +76,7 @@ def test_D04_slices_of_one_size_under_the_name_of_whole_gpus_are_slices() -> Non
 def test_D04_slices_that_the_node_itself_cannot_name_are_counted_and_of_no_model() -> None:
     labels = {"nvidia.com/gpu.product": f"{A100}-MIG-INVALID", "nvidia.com/mig.strategy": "single"}
     census = capacity.census(a_site(a_cluster(node("node-a", {GPU: 4}, labels))))
-    assert [(one.model, one.total, one.free) for one in census.pools] == [("unknown", 4, None)]
+    assert [(one.model, one.total, one.free) for one in census.pools] == [("", 4, None)]
     assert "node-a does not say what model" in census.notes[0]
 
 

@@ -247,5 +247,5 @@ def test_D20_without_the_right_to_see_devices_claims_are_counted_all_the_same() 
     api.fail("list", RESOURCE_SLICE)
     census = capacity.census(a_site(api))
     assert the_holder(census, "claim team/left").units == 2
-    assert [(one.model, one.total, one.held) for one in census.pools] == [("unknown (by claim)", None, 2)]
+    assert [(one.model, one.total, one.held) for one in census.pools] == [("unknown model (by claim)", None, 2)]
     assert "models of claimed devices are not known" in census.notes[0]

@@ -52,7 +52,7 @@ def test_without_nodes_every_model_with_a_rate_is_there_and_unknown() -> None:
         ("A100-80GB", None, None),
         ("H100", None, None),
     ]
-    assert (the_holder(census, "pod team/train").model, the_holder(census, "pod team/train").units) == ("unknown", 1)
+    assert (the_holder(census, "pod team/train").model, the_holder(census, "pod team/train").units) == ("", 1)
 
 
 def test_without_pods_the_number_that_exists_is_still_known() -> None:

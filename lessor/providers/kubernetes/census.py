@@ -17,7 +17,7 @@ from lessor.ports import ProviderError
 from lessor.providers.kubernetes import claims, gpus, pods, promises, queued
 from lessor.providers.kubernetes.api import NAMESPACE, RESOURCE_QUOTA, Obj
 from lessor.providers.kubernetes.claims import Claims
-from lessor.providers.kubernetes.gpus import NO_MODEL, UNKNOWN, Nodes
+from lessor.providers.kubernetes.gpus import NO_MODEL, Nodes
 from lessor.providers.kubernetes.offers import rate
 from lessor.providers.kubernetes.ours import made_by_us
 from lessor.providers.kubernetes.owned import Owners
@@ -163,7 +163,7 @@ class _Count:
             )
             yield Pool(
                 self._site.place,
-                UNKNOWN,
+                NO_MODEL,
                 total=sum(one.total for one in here),
                 held=held if self._seen.live is not None else None,
                 unhealthy=sum(one.total if one.out else one.total - one.allocatable for one in here),
@@ -194,7 +194,7 @@ class _Count:
         return Holder(
             place=site.place,
             ref=use.ref,
-            model=shape.model or UNKNOWN,
+            model=shape.model,
             units=use.units[resource],
             share=shape.share,
             lease=lease,

@@ -19,7 +19,7 @@ from lessor.domain.slices import profile
 from lessor.ports import ProviderError
 from lessor.providers.kubernetes.amounts import moment, quantity
 from lessor.providers.kubernetes.api import RESOURCE_CLAIM, RESOURCE_SLICE, Obj
-from lessor.providers.kubernetes.gpus import UNKNOWN
+from lessor.providers.kubernetes.gpus import NO_MODEL
 from lessor.providers.kubernetes.ours import created_at
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.versions import DEVICES, served
@@ -29,8 +29,6 @@ POD_CLAIM = "resource.kubernetes.io/pod-claim-name"
 """On claims that the cluster made from a template for one pod; those that people made do not have it."""
 INSTEAD = "resource.kubernetes.io/extended-resource-claim"
 """On claims that stand for a resource that the pod asked for by its old name: the pod is counted already."""
-BY_CLAIM = " (by claim)"
-"""Behind the model of GPUs that only claims get: no quota of a lease has a hold on them."""
 
 Device = tuple[str, str, str]
 Who = Callable[[Obj, str], str]
@@ -43,7 +41,7 @@ class Devices:
     models: Mapping[Device, tuple[str, Fraction]]
 
     def of(self, device: Device) -> tuple[str, Fraction]:
-        return self.models.get(device, (UNKNOWN, Fraction(1)))
+        return self.models.get(device, (NO_MODEL, Fraction(1)))
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Claims:
                 yield Holder(
                     place=site.place,
                     ref=f"{'pod claim' if _from_template(claim) else 'claim'} {space}/{name}",
-                    model=f"{model}{BY_CLAIM}",
+                    model=_by_claim(model),
                     units=units,
                     share=share,
                     lease=space if space in ours else "",
@@ -81,10 +79,10 @@ class Claims:
         return tuple(
             Pool(
                 site.place,
-                f"{model}{BY_CLAIM}",
+                _by_claim(model),
                 "GPU" if share == 1 else "slice",
                 share,
-                total=total[model, share] if model != UNKNOWN and not self.problem else None,
+                total=total[model, share] if model != NO_MODEL and not self.problem else None,
                 held=held[model, share],
             )
             for model, share in sorted({*total, *held})
@@ -120,7 +118,7 @@ def _model(site: Site, device: Mapping[str, Any]) -> tuple[str, Fraction]:
     attributes = told.get("attributes") or {}
     product = _text(attributes, "productName")
     if not product:
-        return UNKNOWN, Fraction(1)
+        return NO_MODEL, Fraction(1)
     memory = quantity(((told.get("capacity") or {}).get("memory") or {}).get("value", 0)) or Fraction(0)
     model = site.catalogue.reported(product, int(memory / 1024**2)).name
     cut = profile(_text(attributes, "profile"))
@@ -145,6 +143,11 @@ def _results(claim: Obj) -> Iterator[Mapping[str, Any]]:
 
 def _held(claim: Obj, devices: Devices) -> Counter[tuple[str, Fraction]]:
     return Counter(devices.of((one["driver"], one.get("pool", ""), one.get("device", ""))) for one in _results(claim))
+
+
+def _by_claim(model: str) -> str:
+    """The name of GPUs that only claims get: no quota of a lease has a hold on them."""
+    return f"{model or 'unknown model'} (by claim)"
 
 
 def _flag(claim: Obj, live: Mapping[str, Obj] | None, now: datetime) -> str:

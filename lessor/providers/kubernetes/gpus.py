@@ -20,9 +20,6 @@ from lessor.providers.kubernetes.site import Site
 NO_MODEL = ""
 """The model of GPUs whose node does not say what they are: they are counted, and never handed out by name."""
 
-UNKNOWN = "unknown"
-"""How such a model is called where people read it."""
-
 
 @dataclass(frozen=True)
 class NodeGpus:
