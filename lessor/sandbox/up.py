@@ -18,6 +18,7 @@ from lessor.sandbox import children as happenings
 from lessor.sandbox.children import Child, ChildFailedError, Happening
 from lessor.sandbox.datadir import DataDirectoryError, claimed
 from lessor.sandbox.leash import Leash
+from lessor.sandbox.machines import lay_machines
 from lessor.sandbox.portplan import DEFAULT_BASE, PortsError, checked
 from lessor.sandbox.programs import ProgramMissingError, Sandbox, lay_exports, programs
 from lessor.sandbox.supervisor import Supervisor
@@ -48,6 +49,7 @@ def run(
             load(directory.config)
             sandbox = Sandbox(directory, ports)
             lay_exports(sandbox)
+            lay_machines(directory.root)
             supervisor = Supervisor(cast(sandbox), directory.logs, leash, lambda seen: tell(console, seen))
             return asyncio.run(_serve(supervisor, sandbox, console))
     except (PortsError, DataDirectoryError, ProgramMissingError) as refused:
