@@ -94,6 +94,14 @@ def test_D18_it_has_ten_minutes_to_start(minutes: float, told: int) -> None:
     assert len(census.notes) == told
 
 
+def test_D18_pods_that_have_ended_have_given_theirs_back() -> None:
+    api = a_queue(workload("train", 8, 60, "QuotaReserved", "Admitted"))
+    status = api.objects[(QUEUED_WORKLOAD, "team", "train")]["status"]
+    status["admission"]["podSetAssignments"][0]["count"] = 4
+    status["reclaimablePods"] = [{"name": "main", "count": 3}]
+    assert the_pool(capacity.census(a_site(api)), "A100-80GB").reserved == 2
+
+
 def test_D18_a_finished_workload_keeps_nothing_and_one_that_waits_is_in_the_queue() -> None:
     done = workload("done", 5, 60, "QuotaReserved", "Admitted", "Finished")
     held_back = workload("held-back", 8, 60, active=False)

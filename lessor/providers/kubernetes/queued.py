@@ -135,7 +135,8 @@ def gated(pod: Obj) -> bool:
 
 
 def _queued(site: Site, workload: Obj, beside: Iterable[tuple[Obj, PodUse]]) -> Queued:
-    admission = (workload.get("status") or {}).get("admission") or {}
+    status = workload.get("status") or {}
+    admission = status.get("admission") or {}
     keeps = _true(workload, "QuotaReserved") or (bool(admission) and not _conditions(workload))
     mine = [use for pod, use in beside if _of(workload, pod)]
     used: Counter[str] = Counter()
@@ -146,7 +147,7 @@ def _queued(site: Site, workload: Obj, beside: Iterable[tuple[Obj, PodUse]]) -> 
         ref=path(workload),
         namespace=workload["metadata"]["namespace"],
         queue=admission.get("clusterQueue", ""),
-        reserved=_reserved(site, admission) if keeps else {},
+        reserved=_reserved(site, status) if keeps else {},
         wanted=_wanted(site, workload) if waits else {},
         used=used,
         pods=len(mine),
@@ -156,13 +157,16 @@ def _queued(site: Site, workload: Obj, beside: Iterable[tuple[Obj, PodUse]]) -> 
     )
 
 
-def _reserved(site: Site, admission: Mapping[str, Any]) -> dict[tuple[str, str], int]:
+def _reserved(site: Site, status: Mapping[str, Any]) -> dict[tuple[str, str], int]:
+    """By resource and flavor; pods that have ended have given theirs back, though the workload goes on."""
+    given_back = {one.get("name"): count(one.get("count")) or 0 for one in status.get("reclaimablePods") or ()}
     found: Counter[tuple[str, str]] = Counter()
-    for part in admission.get("podSetAssignments") or ():
-        flavors = part.get("flavors") or {}
+    for part in (status.get("admission") or {}).get("podSetAssignments") or ():
+        flavors, most = part.get("flavors") or {}, count(part.get("count", 1)) or 1
+        left = max(most - given_back.get(part.get("name"), 0), 0)
         for resource, amount in (part.get("resourceUsage") or {}).items():
             if gpus.is_gpu(site, resource):
-                found[resource, flavors.get(resource, "")] += count(amount) or 0
+                found[resource, flavors.get(resource, "")] += (count(amount) or 0) * left // most
     return {key: units for key, units in found.items() if units}
 
 
