@@ -140,6 +140,6 @@ def _shown(told: Told, namespace: str) -> Any:
 
 
 def _worded(message: str, namespace: str) -> str:
-    """Without what differs from run to run, and without the differences that the server prints of its own structures."""
+    """Without what differs from run to run, and without what the server prints of its own structures."""
     plain = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}", "UID", message.replace(namespace, "NS"))
     return plain.partition("\n@@")[0].rstrip("]")
