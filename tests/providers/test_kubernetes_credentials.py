@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +17,7 @@ from lessor.providers.kubernetes import api as kinds
 from lessor.providers.kubernetes import sessions
 from lessor.providers.kubernetes.cluster import Cluster
 from lessor.providers.kubernetes.place import KubernetesPlace
-from tests.providers.kube_mock import POD, MockCluster, Response, listed, mocked, refused
+from tests.providers.kube_mock import POD, PROGRAM, MockCluster, Response, listed, mocked, refused
 
 pytestmark = pytest.mark.kmock(cls=RawHandler)
 
@@ -110,6 +111,26 @@ async def test_a_program_without_credentials_makes_us_no_stranger(mock: MockClus
         await asyncio.to_thread(cluster.list, kinds.POD)
     assert mock.asked == []
     assert "hunter2" not in str(caught.value)
+
+
+async def test_a_program_gets_what_it_needs_and_none_of_our_own_secrets(
+    mock: MockCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-secret")
+    monkeypatch.setenv("AWS_PROFILE", "lab")
+    user = mock.program(
+        f"import json, os, pathlib; pathlib.Path('seen').write_text(json.dumps(dict(os.environ)))\n{PROGRAM}"
+    )
+    user["exec"] |= {"provideClusterInfo": True, "env": [{"name": "REGION", "value": "eu"}]}
+    mock.answers = [listed("Pod", POD)]
+    await asyncio.to_thread(mock.cluster(user).list, kinds.POD)
+    seen = json.loads((mock.home / "seen").read_text())
+    assert (seen["AWS_PROFILE"], seen["REGION"], "SLACK_BOT_TOKEN" in seen) == ("lab", "eu", False)
+    assert json.loads(seen["KUBERNETES_EXEC_INFO"]) == {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "spec": {"interactive": False, "cluster": {"server": mock.url}},
+    }
 
 
 async def test_a_program_that_hangs_is_given_up(mock: MockCluster, monkeypatch: pytest.MonkeyPatch) -> None:

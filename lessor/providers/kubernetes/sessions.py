@@ -32,6 +32,9 @@ FILE_READ = timedelta(minutes=1)
 EARLY = timedelta(minutes=1)
 """How long before their end credentials are renewed."""
 
+OUR_OWN = ("SLACK_", "LESSOR_", "TEMPORAL_")
+"""What the names of our own secrets in the environment begin with, which such a program has no use for."""
+
 CONNECTIONS = 16
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -132,7 +135,8 @@ class Sessions:
             files = {"tokenFile", "client-certificate", "auth-provider"}
             return self._clock() + FILE_READ if files & set(user) else None
         folder = Path(entry.path).resolve().parent if entry.path else None
-        status = _credentials(user["exec"], folder)
+        cluster = merged["clusters"].get_with_name(context["cluster"])["cluster"].value
+        status = _credentials(user["exec"], folder, cluster)
         entry.value["user"] = _in_words_of_kubeconfig(status)
         ends = status.get("expirationTimestamp")
         return datetime.fromisoformat(ends).astimezone(UTC) - EARLY if ends else None
@@ -147,14 +151,16 @@ def _plain() -> Configuration:
     return configuration
 
 
-def _credentials(program: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
+def _credentials(program: Mapping[str, Any], folder: Path | None, cluster: Mapping[str, Any]) -> dict[str, Any]:
     """What the program of a kubeconfig's `exec` answers. Raises ValueError with the reason, never with its output."""
     version = program.get("apiVersion")
-    asked = {"apiVersion": version, "kind": "ExecCredential", "spec": {"interactive": False}}
-    extra = {item["name"]: item["value"] for item in program.get("env") or ()}
+    told = {"cluster": dict(cluster)} if program.get("provideClusterInfo") else {}
+    asked = {"apiVersion": version, "kind": "ExecCredential", "spec": {"interactive": False, **told}}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(OUR_OWN)}
+    environment |= {item["name"]: item["value"] for item in program.get("env") or ()}
     done = subprocess.run(  # noqa: S603 - the operator's own kubeconfig names it, as it does for kubectl
         [str(program["command"]), *(str(argument) for argument in program.get("args") or ())],
-        env={**os.environ, **extra, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
+        env={**environment, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
