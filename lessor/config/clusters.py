@@ -67,7 +67,7 @@ class KubernetesConfig(Section):
     storage_class: OptionalName = ""
     """The storage class of workspaces; the cluster's default if empty."""
     claims_kept: Duration = timedelta(days=7)
-    """How long after the end claims that people made outlive their workloads, within the grace that leases have."""
+    """How long claims that people made outlive their stopped workloads; the grace that leases have is part of it."""
     delete_retained: bool = False
     """Whether disks that their storage class retains are deleted with the lease; otherwise somebody has to do it."""
     cluster_queue: OptionalName = ""
