@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from lessor.domain.lease import Lease
+from lessor.domain.machines import gpus_of
 from lessor.domain.resource import Condition, Kind
 from lessor.domain.usage import GpuUse, HostUse, Observation, Origin, Reading, Seen, Subject
 
@@ -41,6 +42,7 @@ def subject(lease: Lease) -> Subject:
         place.provider,
         place.name,
         started(lease),
+        tuple((one.id, number) for one in held for number in gpus_of(one)),
     )
 
 
@@ -74,6 +76,9 @@ def attribute(
                 machine = "" if by_namespace else index.only.get(lease_id, "")
                 problem = bad.get(seen.origin.node, "") if by_namespace else ""
                 found[lease_id].add(reading.source, seen, at, machine, problem)
+                continue
+            for shares in index.sharing(seen):
+                found[shares].add(reading.source, seen, at, index.only.get(shares, ""), "")
     unanswered = tuple(sorted(silent))
     asked = tuple(sorted({*(one.source for one in answered), *unanswered}))
     return tuple(found[one.lease_id].observation(one.lease_id, at, asked, unanswered) for one in subjects)
@@ -102,20 +107,35 @@ def unlabelled(reading: Reading) -> dict[str, tuple[int, int]]:
 
 @dataclass(frozen=True)
 class _Index:
-    """`only` is the machine of leases that have one: two sources may spell it differently."""
+    """`only` is the machine of leases that have one: two sources may spell it differently.
+
+    `shared` are machines of which leases have GPUs by number: the leases, with theirs.
+    """
 
     leases: frozenset[str]
     namespaces: Mapping[str, str]
     machines: Mapping[str, str]
     only: Mapping[str, str]
+    shared: Mapping[str, Mapping[str, frozenset[str]]]
 
     @staticmethod
     def of(subjects: Sequence[Subject]) -> _Index:
         leases = frozenset(one.lease_id for one in subjects)
         namespaces = {one.namespace: one.lease_id for one in subjects if one.namespace}
-        machines = {machine: one.lease_id for one in subjects for machine in one.machines if machine}
+        shared = _shared(subjects)
+        machines = {m: one.lease_id for one in subjects for m in one.machines if m and m not in shared}
         only = {one.lease_id: one.machines[0] for one in subjects if len(one.machines) == 1}
-        return _Index(leases, namespaces, machines, only)
+        return _Index(leases, namespaces, machines, only, shared)
+
+    def sharing(self, seen: Seen) -> Sequence[str]:
+        """The leases on a shared machine: whose the GPU is, or all of them for what the machine does besides."""
+        if not self.shared:
+            return ()
+        here = self.shared.get(seen.origin.machine) or self.shared.get(seen.origin.node) or {}
+        if seen.gpu is None:
+            return tuple(here)
+        device = seen.gpu.device.partition("/")[0]
+        return tuple(lease_id for lease_id, numbers in here.items() if device in numbers)
 
     def owner(self, origin: Origin) -> tuple[str, bool]:
         """The lease, empty if none, and whether the namespace alone says so."""
@@ -126,6 +146,15 @@ class _Index:
         if origin.namespace in self.namespaces:
             return self.namespaces[origin.namespace], True
         return self.machines.get(origin.machine) or self.machines.get(origin.node) or "", False
+
+
+def _shared(subjects: Iterable[Subject]) -> dict[str, dict[str, frozenset[str]]]:
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for one in subjects:
+        for machine, number in one.devices:
+            leases = found.setdefault(machine, {})
+            leases[one.lease_id] = leases.get(one.lease_id, frozenset()) | {number}
+    return found
 
 
 @dataclass

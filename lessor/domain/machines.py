@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from lessor.domain.money import Money
+from lessor.domain.resource import Kind, Resource
+
+SHARED = "GPU "
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,18 @@ class Machine:
     def numbers(self) -> tuple[int, ...]:
         """Its GPUs, as they are numbered."""
         return tuple(range(self.gpus))
+
+
+def spelt_gpus(numbers: Iterable[int]) -> str:
+    """GPUs of a machine as the type of a resource: `GPU 0, 2`."""
+    return f"{SHARED}{', '.join(map(str, numbers))}"
+
+
+def gpus_of(resource: Resource) -> tuple[str, ...]:
+    """The GPUs that are the lease's on a machine which others may have the rest of; none where it has all of it."""
+    if resource.kind is not Kind.MACHINE or not resource.type.startswith(SHARED):
+        return ()
+    return tuple(number.strip() for number in resource.type.removeprefix(SHARED).split(","))
 
 
 class Fitness(StrEnum):

@@ -87,7 +87,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Subject:
-    """A lease that is metered: what was allocated to it, from the record and never from the metrics (case E20)."""
+    """A lease that is metered: what was allocated to it, from the record and never from the metrics (case E20).
+
+    `devices` are machines with the GPUs of them, by number, that are its own where others may have the rest.
+    """
 
     lease_id: str
     gpus: int
@@ -96,6 +99,7 @@ class Subject:
     provider: str = ""
     place: str = ""
     ready_at: datetime | None = None
+    devices: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lessor.domain.bookings import TAKEN, Booking, Phase
-from lessor.domain.machines import Fitness, Health
+from lessor.domain.machines import Fitness, Health, spelt_gpus
 from lessor.domain.resource import Condition, Kind, Resource
 from lessor.providers.machines.hooks import Access
 from lessor.providers.machines.pool import Pool
@@ -88,12 +88,11 @@ def _unasked(booking: Booking) -> tuple[Condition, str]:
 
 
 def _resource(booking: Booking, condition: Condition, why: str) -> Resource:
-    numbers = ", ".join(map(str, booking.gpus))
     return Resource(
         Kind.MACHINE,
         booking.machine,
         condition,
-        type=f"GPU {numbers}",
+        type=spelt_gpus(booking.gpus),
         created_at=booking.fresh_at,
         reason=why,
         token=booking.token,
