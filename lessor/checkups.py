@@ -30,9 +30,9 @@ class SelfCheck(Protocol):
 def check_place(providers: Mapping[str, Provider], watches: Mapping[str, Watch], place: Place) -> Checkup:
     """By the place's own word where it can say what we may do, else by reading it once. Blocks; raises nothing."""
     provider = providers.get(place.provider)
-    if isinstance(provider, SelfCheck):
-        return provider.checkup(place)
     try:
+        if isinstance(provider, SelfCheck):
+            return provider.checkup(place)
         watches[place.provider].conditions(place)
     except KeyError:
         return Checkup(place.name, problem=f"no provider of kind {place.provider} is there")

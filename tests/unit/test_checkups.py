@@ -19,6 +19,8 @@ class Knowing:
     """A provider that knows what it may do."""
 
     def checkup(self, place: Place) -> Checkup:
+        if place != LAB:
+            raise PermanentError(f"{place.name} is no cluster", "unknown-place")
         return Checkup(place.name, ("list pods in every namespace: to see who holds GPUs",))
 
 
@@ -63,6 +65,11 @@ async def test_places_are_asked_by_their_own_word_or_read_once() -> None:
 async def test_a_place_that_cannot_be_read_is_not_fine() -> None:
     [found] = await looked([US], Reading(refused))
     assert (found, found.fine) == (Checkup("research-us", problem="access denied"), False)
+
+
+async def test_a_place_that_its_provider_does_not_know_is_a_problem() -> None:
+    [found] = await looked([Place("kubernetes", "gone")], Reading())
+    assert found == Checkup("gone", problem="gone is no cluster")
 
 
 async def test_a_kind_of_place_that_nothing_provides_is_a_problem() -> None:
