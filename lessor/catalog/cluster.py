@@ -22,7 +22,8 @@ class Vendor:
     sliced: str = ""
     product: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
-    replicas: str = ""
+    replicas: tuple[str, ...] = ()
+    partition: tuple[str, ...] = ()
     sharing: str = ""
     device_drivers: tuple[str, ...] = ()
     not_gpus: tuple[str, ...] = ()

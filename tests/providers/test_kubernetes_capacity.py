@@ -251,3 +251,34 @@ def test_a_shape_of_which_some_nodes_have_no_labels_is_not_looked_for_by_labels(
     api = a_cluster(gpu_node("node-a"), node("node-b", {GPU: 8}))
     (found,) = gpus.shapes(a_site(api, resources={GPU: "A100-80GB"}))
     assert (found.model, found.nodes) == ("A100-80GB", {})
+
+
+GKE, PARTITION = "cloud.google.com/gke-accelerator", "cloud.google.com/gke-gpu-partition-size"
+CLIENTS = "cloud.google.com/gke-max-shared-clients-per-gpu"
+KARPENTER = "karpenter.k8s.aws/instance-gpu"
+
+
+@pytest.mark.parametrize(
+    ("labels", "model", "share"),
+    [
+        ({GKE: "nvidia-tesla-a100"}, "A100-40GB", "1"),
+        ({GKE: "nvidia-a100-80gb"}, "A100-80GB", "1"),
+        ({GKE: "nvidia-l4"}, "L4", "1"),
+        ({GKE: "nvidia-h100-80gb", PARTITION: "1g.10gb"}, "H100-1g.10gb", "1/7"),
+        ({GKE: "nvidia-tesla-t4", CLIENTS: "4"}, "T4-shared-4", "1/4"),
+        ({f"{KARPENTER}-name": "a100", f"{KARPENTER}-memory": "81920"}, "A100-80GB", "1"),
+        ({f"{KARPENTER}-name": "t4"}, "T4", "1"),
+    ],
+)
+def test_clouds_have_labels_of_their_own(labels: dict[str, str], model: str, share: str) -> None:
+    (found,) = gpus.shapes(a_site(a_cluster(node("node-a", {GPU: 8}, labels))))
+    assert (found.model, found.share) == (model, Fraction(share))
+    assert {key: values[0] for key, values in found.nodes.items()}.items() <= labels.items()
+
+
+@pytest.mark.parametrize("product", ["NVIDIA-A100-PCIe", "NVIDIA-A100-PCIe-MIG-1g.10gb"])
+def test_one_of_several_models_of_a_name_is_not_guessed(product: str) -> None:
+    labels = {"nvidia.com/gpu.product": product}
+    assert gpus.shapes(a_site(a_cluster(node("node-a", {GPU: 8}, labels)))) == ()
+    (told,) = gpus.shapes(a_site(a_cluster(gpu_node("node-a", product="NVIDIA-A100-PCIe", memory=81920))))
+    assert told.model == "A100-80GB"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from lessor.catalog.catalogue import GpuModel
 from lessor.catalog.cluster import ClusterNames, Vendor, load_names
+from lessor.catalog.naming import words
 from lessor.domain.slices import profile, shared
 from lessor.providers.kubernetes.amounts import count
 from lessor.providers.kubernetes.shapes import GpuShape
@@ -56,7 +57,7 @@ class _Reader:
 
     def whole(self, resource: str) -> GpuShape:
         """All GPUs of the node alike: whole ones, or slices of one size (`single`), taken in turns or not."""
-        cut = self._product().removesuffix(SHARED).partition(SLICED)[2]
+        cut = self._cut()
         turns = self._turns(resource, self.vendor.replicas)
         if cut:
             return self._sliced(resource, cut, turns)
@@ -65,7 +66,7 @@ class _Reader:
 
     def slice(self, resource: str, cut: str) -> GpuShape:
         """Slices under a name of their own (`mixed`)."""
-        return self._sliced(resource, cut, self._turns(resource, f"{self.vendor.sliced}{cut}.replicas"))
+        return self._sliced(resource, cut, self._turns(resource, (f"{self.vendor.sliced}{cut}.replicas",)))
 
     def partition(self, resource: str, parts: int) -> GpuShape:
         """Partitions of an accelerator, each with a part of its memory."""
@@ -81,14 +82,22 @@ class _Reader:
         return GpuShape(self.told_model, resource, _memory(self.site, model), share)
 
     def model(self) -> GpuModel:
-        """The physical GPU's model; what the organisation has said where the node has no label. Without both empty."""
+        """The physical GPU's model; what the organisation has said where the node has no label.
+
+        Without both its name is empty, and where several models have that name and nothing tells the memory.
+        """
         product = self._product().removesuffix(SHARED).partition(SLICED)[0]
         if not product:
             return GpuModel(self.told_model, _memory(self.site, self.told_model))
         named_so = self.names.labels.get(product)
         if named_so:
             return self.site.catalogue.model(named_so) or GpuModel(named_so, self._memory_gib())
-        known = self.site.catalogue.reported(product.replace("_", "-").removeprefix("NVIDIA-"), self._memory_mib())
+        spelt = product.replace("_", "-").removeprefix("NVIDIA-")
+        # The memory that a node with slices tells is that of a slice.
+        memory = 0 if self._cut() else self._memory_mib()
+        if not memory and words(spelt).model and len(self.site.catalogue.matching(spelt)) > 1:
+            return GpuModel("", 0)
+        known = self.site.catalogue.reported(spelt, memory)
         return known if known.memory_gib else GpuModel(known.name, self._memory_gib())
 
     def _sliced(self, resource: str, cut: str, turns: int) -> GpuShape:
@@ -109,18 +118,27 @@ class _Reader:
         return GpuShape(model, resource, memory, shared(share, turns), self._nodes(turns))
 
     def _nodes(self, turns: int) -> dict[str, tuple[str, ...]]:
-        chosen = [key for key in self.vendor.product if self.labels.get(key)][:1]
-        chosen += [self.vendor.replicas] if turns > 1 and self.labels.get(self.vendor.replicas) else []
+        chosen = [*self._first(self.vendor.product), *self._first(self.vendor.partition)]
+        chosen += self._first(self.vendor.replicas) if turns > 1 else ()
         return {key: (self.labels[key],) for key in chosen}
 
-    def _turns(self, resource: str, label: str) -> int:
+    def _turns(self, resource: str, keys: Sequence[str]) -> int:
         """How many take turns on each; 0 where it is shared and nobody says by how many."""
-        said = count(self.labels.get(label)) or 1
+        said = next((count(self.labels[key]) or 1 for key in self._first(keys)), 1)
         is_shared = self._product().endswith(SHARED) or resource.endswith(RENAMED)
         return 0 if is_shared and said == 1 else said
 
+    def _cut(self) -> str:
+        """The profile into which all GPUs of the node are cut; empty where they are whole."""
+        told = next((self.labels[key] for key in self._first(self.vendor.partition)), "")
+        return self._product().removesuffix(SHARED).partition(SLICED)[2] or told
+
+    def _first(self, keys: Sequence[str]) -> Sequence[str]:
+        """The first of these labels that the node has."""
+        return [key for key in keys if self.labels.get(key)][:1]
+
     def _product(self) -> str:
-        return next((self.labels[key] for key in self.vendor.product if self.labels.get(key)), "")
+        return next((self.labels[key] for key in self._first(self.vendor.product)), "")
 
     def _memory_mib(self) -> int:
         for key in self.vendor.memory:
