@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import signal
-import ssl
 import sys
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from aiohttp import web
 
 from lessor.sandbox.kubernetes import nodes
 from lessor.sandbox.kubernetes.certificates import certificates
@@ -21,7 +16,7 @@ from lessor.sandbox.kubernetes.control_api import make_page
 from lessor.sandbox.kubernetes.kinds import kind
 from lessor.sandbox.kubernetes.kubeconfigs import kubeconfig, lay
 from lessor.sandbox.kubernetes.running import ACCOUNT, manifests
-from lessor.sandbox.kubernetes.server import keep_stepping, make_application
+from lessor.sandbox.kubernetes.server import keep_stepping, listening, make_application
 from lessor.sandbox.kubernetes.statefile import StateFile
 
 CONTEXT = "lab"
@@ -88,8 +83,8 @@ async def _serve(files: Files, host: str, port: int, page_port: int) -> None:
     cluster = prepared(StateFile(files.state))
     authority, tls = certificates(files.root / "pki")
     async with (
-        _listening(make_application(cluster), host, port, tls) as address,
-        _listening(make_page(cluster), host, page_port, None) as page,
+        listening(make_application(cluster), host, port, tls) as address,
+        listening(make_page(cluster), host, page_port, None) as page,
     ):
         lay(files.token, _token(cluster))
         lay(files.kubeconfig, kubeconfig(address, CONTEXT, token_file=files.token, authority=authority))
@@ -114,19 +109,6 @@ async def _keep_renewing(cluster: SimulatedCluster, files: Files) -> None:
 def _token(cluster: SimulatedCluster) -> str:
     with cluster.lock:
         return cluster.accounts.issue(cluster.registry.get(kind("ServiceAccount"), *ACCOUNT), 3600)[0]
-
-
-@contextlib.asynccontextmanager
-async def _listening(
-    application: web.Application, host: str, port: int, tls: ssl.SSLContext | None
-) -> AsyncIterator[str]:
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.2)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, host, port, ssl_context=tls).start()
-        yield f"{'https' if tls else 'http'}://{host}:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import ssl
+from collections.abc import AsyncIterator
 from typing import Any
 
 from aiohttp import web
@@ -42,6 +45,20 @@ async def keep_stepping(cluster: SimulatedCluster) -> None:
     while True:
         busy = cluster.step()
         await asyncio.sleep(_BEAT if busy else _REST)
+
+
+@contextlib.asynccontextmanager
+async def listening(
+    application: web.Application, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[str]:
+    """Serve on a free (or the given) port for as long as the block runs; gives the address."""
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.2)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port, ssl_context=tls).start()
+        yield f"{'https' if tls else 'http'}://{host}:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
 
 
 def _written(given: Answer) -> web.Response:

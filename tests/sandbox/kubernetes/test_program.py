@@ -1,0 +1,93 @@
+"""`python -m lessor.sandbox.kubernetes` as a program: it lays down the ways in, and remembers what exists."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import stat
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from lessor.providers.kubernetes import api
+from lessor.providers.kubernetes.cluster import Cluster
+from lessor.providers.kubernetes.place import KubernetesPlace
+from lessor.refusals import PermanentError
+from lessor.sandbox.kubernetes.__main__ import Files, main, prepared
+from lessor.sandbox.kubernetes.client import ClusterClient
+from lessor.sandbox.kubernetes.statefile import StateFile
+from tests.sandbox.kubernetes.objects import deployment
+
+
+@asynccontextmanager
+async def program(data: Path) -> AsyncIterator[ClusterClient]:
+    started = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "lessor.sandbox.kubernetes", "--data", str(data)), stdout=asyncio.subprocess.PIPE
+    )
+    assert started.stdout is not None
+    try:
+        said = (await started.stdout.readline()).decode()
+        found = re.fullmatch(
+            r"simulated cluster: (http://127\.0\.0\.1:\d+)/  \(API: https://127\.0\.0\.1:\d+\)\n", said
+        )
+        assert found is not None
+        yield ClusterClient(found[1])
+        started.send_signal(signal.SIGINT)
+        assert await asyncio.wait_for(started.wait(), 10) == 0
+    finally:
+        if started.returncode is None:
+            started.kill()
+            await started.wait()
+
+
+def cluster(kubeconfig: Path) -> Cluster:
+    return Cluster(KubernetesPlace("lab", context="lab"), lambda: datetime.now(UTC), str(kubeconfig))
+
+
+async def test_lessor_comes_in_by_its_kubeconfig_and_goes_on_after_a_restart(tmp_path: Path) -> None:
+    files = Files(tmp_path / "cluster")
+    wish = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "gpu-a", "labels": {"x": "y"}}}
+    async with program(files.root):
+        lessor = cluster(files.kubeconfig)
+        made = await asyncio.to_thread(lessor.apply, wish)
+        with pytest.raises(PermanentError, match="cannot create resource"):
+            await asyncio.to_thread(lessor.create, _in("gpu-a"))
+        await asyncio.to_thread(cluster(files.admin).create, _in("gpu-a"))
+        assert lessor.endpoint()[1].startswith("-----BEGIN CERTIFICATE-----")
+    for secret in (files.token, files.kubeconfig, files.admin, files.state, files.root / "pki" / "server.key"):
+        assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    async with program(files.root) as page:
+        again = await asyncio.to_thread(cluster(files.kubeconfig).get, api.NAMESPACE, "gpu-a")
+        assert again is not None
+        assert again["metadata"]["uid"] == made["metadata"]["uid"]
+        state = await asyncio.to_thread(page.state)
+        assert [one["namespace"] for one in state["pods"]] == ["gpu-a"]
+
+
+def test_a_state_that_cannot_be_read_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_text('{"store": {}}')
+    begun = prepared(StateFile(path))
+    assert len(begun.objects("Node")) == 6
+    assert (tmp_path / "state.unreadable").read_text() == '{"store": {}}'
+
+
+def test_it_says_in_one_line_why_it_cannot_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["--data", str(tmp_path / "file")]) == 2
+    assert capsys.readouterr().err.startswith("simulated cluster: ")
+
+
+def _in(namespace: str) -> dict[str, object]:
+    made = deployment("train", 1)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        **made,
+        "metadata": {**made["metadata"], "namespace": namespace},
+    }
