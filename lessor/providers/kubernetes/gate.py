@@ -48,9 +48,10 @@ def closed(site: Site, space: Obj) -> bool:
     return any(_of_devices(name) for quota in _quotas(site, space) for name in _before(quota))
 
 
-def mark(site: Site, space: Obj, notes: dict[str, str | None], heartbeat: Heartbeat) -> None:
-    """Write annotations of ours on a namespace; `None` takes one off."""
-    change = {"metadata": {"annotations": {ANNOTATION_PREFIX + name: text for name, text in notes.items()}}}
+def mark(site: Site, space: Obj, notes: dict[str, str | None], heartbeat: Heartbeat, version: str = "") -> None:
+    """Write annotations of ours on a namespace; `None` takes one off. With `version` only if it is still that one."""
+    meta: dict[str, Any] = {"annotations": {ANNOTATION_PREFIX + name: text for name, text in notes.items()}}
+    change = {"metadata": {**meta, "resourceVersion": version} if version else meta}
     patch(site, f"noting {', '.join(notes)} on {name_of(space)}", NAMESPACE, space, change, heartbeat)
 
 

@@ -49,9 +49,7 @@ def stop(site: Site, lease_id: str, heartbeat: Heartbeat) -> datetime:
         raise PermanentError(f"{'; '.join(refused)}; what was stopped was started again", NOT_STOPPABLE)
     if left := [*refused, *filter(None, [obstacles(owners.read(site, lease_id))])]:
         raise PermanentError(f"{'; '.join(left)}; everything else was stopped", NOT_STOPPABLE)
-    at = site.clock().replace(microsecond=0)
-    gate.mark(site, space, {STOPPED_AT: naming.instant(at)}, heartbeat)
-    return at
+    return _settled(site, space, STOPPED_AT, {}, heartbeat)
 
 
 def start(site: Site, lease_id: str, heartbeat: Heartbeat) -> datetime:
@@ -75,9 +73,7 @@ def start(site: Site, lease_id: str, heartbeat: Heartbeat) -> datetime:
     gate.thaw(site, space, heartbeat)
     if there.kind is LeaseKind.WORKSPACE:
         _await_workspace(site, there, heartbeat)
-    at = site.clock().replace(microsecond=0)
-    gate.mark(site, space, {STOPPED_AT: None, STARTED_AT: naming.instant(at)}, heartbeat)
-    return at
+    return _settled(site, space, STARTED_AT, {STOPPED_AT: None}, heartbeat)
 
 
 def is_over(space: Obj, now: datetime) -> bool:
@@ -107,6 +103,23 @@ def _seen(site: Site, lease_id: str) -> Obj:
             "none-seen",
         )
     return space
+
+
+def _settled(site: Site, space: Obj, name: str, besides: dict[str, str | None], heartbeat: Heartbeat) -> datetime:
+    """Note the time, once: of two attempts that run at the same time the second says what the first one noted."""
+    before, at = noted_at(space, name), site.clock().replace(microsecond=0)
+    while True:
+        now = _seen(site, name_of(space))
+        noted = noted_at(now, name)
+        if noted is not None and noted != before:
+            return noted
+        try:
+            gate.mark(site, now, {**besides, name: naming.instant(at)}, heartbeat, now["metadata"]["resourceVersion"])
+        except PermanentError as error:
+            if error.code != "conflict":
+                raise
+        else:
+            return at
 
 
 def _awake(tree: Tree) -> bool:
