@@ -155,7 +155,7 @@ def test_an_attempt_that_is_stopped_anywhere_is_completed_by_the_next(kind: Leas
             usable.await_usable(world.site, order, (), silent)
             assert world.api.existing(LEASE) == expected
         again = world.lease(order)
-        assert [r.id.partition("@")[0] for r in again.resources] == [r.id.partition("@")[0] for r in whole.resources]
+        assert [(r.kind, r.type) for r in again.resources] == [(r.kind, r.type) for r in whole.resources]
         assert world.api.existing(LEASE) == expected
         world.delete()
         assert world.api.existing(LEASE) == []
