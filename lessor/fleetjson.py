@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from lessor.domain.bearing import Bearing, bearing
 from lessor.domain.fleet import Fleet, Line, PlaceFleet, Tenant
 from lessor.domain.pools import Holder
 
@@ -43,7 +44,17 @@ def _line(line: Line) -> dict[str, Any]:
         "reserved": line.reserved,
         "largest": line.largest,
         "queued": line.queued,
+        "an_hour": _hour(bearing(line)),
     }
+
+
+def _hour(found: Bearing | None) -> dict[str, Any] | None:
+    """What the line costs an hour by who bears it, as text; `idle` is what nobody uses, borne by the place."""
+    if found is None:
+        return None
+    parts = {"leased": found.leased, "ownerless": found.ownerless, "idle": found.idle, "total": found.total}
+    amounts = {name: str(money.amount) for name, money in parts.items()}
+    return {**amounts, "idle_units": found.unused, "currency": found.total.currency}
 
 
 def _tenant(tenant: Tenant) -> dict[str, Any]:

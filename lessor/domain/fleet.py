@@ -45,7 +45,7 @@ class Line:
     `leased` are those that leases have a right to or still hold, `ownerless` those held without a lease, `unknown`
     those that nothing accounts for, or that a lease should have and nobody saw. A place that makes machines on demand
     has no total and nothing free: with `on_demand` these are not unknown, there is no such number. `ownerless` is
-    `None` too where only machines of leases are looked for.
+    `None` too where only machines of leases are looked for. `hourly` is what one unit costs an hour now.
     """
 
     model: str
@@ -61,6 +61,7 @@ class Line:
     largest: int | None = None
     queued: int | None = None
     on_demand: bool = False
+    hourly: Money | None = None
 
 
 @dataclass(frozen=True)
@@ -243,6 +244,7 @@ def _line(
         largest=pool.largest,
         queued=pool.queued,
         on_demand=on_demand,
+        hourly=pool.hourly,
     )
     return replace(line, unknown=_unknown(line, missed, census))
 

@@ -21,7 +21,8 @@ class Pool:
     machines that exist; `unhealthy` those on nodes that are cordoned, not ready or failed their check; `held` those
     that a pod, a claim or a lease holds now; `promised` those that leases may still take though nothing holds them;
     `reserved` those that a queue keeps without pods; `free` what a new lease can get now, and `largest` the most of
-    them on one node. `queued` is how many wait for them in the place's own queue.
+    them on one node. `queued` is how many wait for them in the place's own queue. `hourly` is what one unit costs an
+    hour now, `None` where that is not known or differs between them.
     """
 
     place: Place
@@ -36,6 +37,7 @@ class Pool:
     unhealthy: int | None = None
     largest: int | None = None
     queued: int | None = None
+    hourly: Money | None = None
 
 
 @dataclass(frozen=True)

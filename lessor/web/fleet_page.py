@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from lessor.domain.bearing import Bearing, bearing
 from lessor.domain.fleet import PlaceFleet
 from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit
 from lessor.web.shown import Row, row
@@ -25,10 +26,11 @@ COUNTED = (
 
 @dataclass(frozen=True)
 class Model:
-    """One GPU model in a place: its name, and each number with what it is called; `unknown` where it is not known."""
+    """One GPU model in a place: its name, each number with what it is called, and who bears what of an hour."""
 
     name: str
     counted: tuple[tuple[str, str], ...]
+    hour: Bearing | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def sited(one: PlaceFleet, at: datetime) -> Site:
     for line in one.lines:
         said, counted = figures(line), unit(line)
         name = f"{line.model or UNNAMED} ({counted})" if counted else line.model or UNNAMED
-        models.append(Model(name, tuple((called, said[key]) for key, called in COUNTED)))
+        models.append(Model(name, tuple((called, said[key]) for key, called in COUNTED), bearing(line)))
     tenants = (Occupied(row(tenant.lease, "", at), tenant.doing, tenant.flags) for tenant in one.tenants)
     nothing = not (one.lines or one.problem or one.tenants or one.ownerless)
     return Site(one, tuple(models), tuple(tenants), (EMPTY_CLOUD if one.on_demand else EMPTY) if nothing else "")

@@ -31,7 +31,7 @@ class Clusters:
         if place == DARK:
             raise RetryableError("the API server of dark does not answer (timed out)")
         pools = (
-            Pool(LAB, "A100-80GB", total=16, free=5, unhealthy=1, largest=4, queued=2),
+            Pool(LAB, "A100-80GB", total=16, free=5, unhealthy=1, largest=4, queued=2, hourly=self.world.rate),
             Pool(LAB, "H100", total=8, free=None),
         )
         stray = Holder(LAB, f"pod/{HOSTILE}", "A100-80GB", 2, since=READY, cost=usd("12"), flag="nobody asked for it")
@@ -83,3 +83,14 @@ async def test_programs_get_what_the_command_line_prints(clusters: World) -> Non
 
 async def test_without_places_it_says_so(world: World) -> None:
     assert "No place is configured." in words(await read(world, "/fleet"))
+
+
+async def test_an_hour_of_a_place_is_told_by_who_bears_it(clusters: World) -> None:
+    said = words(await read(clusters, "/fleet?what=a100"))
+    assert "An hour of A100-80GB costs" not in said
+    clusters.rate, clusters.now = usd("1.50"), clusters.now + timedelta(minutes=1)
+    said = words(await read(clusters, "/fleet?what=a100"))
+    assert (
+        "An hour of A100-80GB costs 24.00 USD: 0.00 USD for leases, 3.00 USD for what runs without one, 21.00 USD for "
+        "14 that nobody uses, borne by lab itself."
+    ) in said

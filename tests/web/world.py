@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from lessor.charts import Figures
 from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.lease import Event, Lease, State
+from lessor.domain.money import Money
 from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Limits
 from lessor.engine import Engine
@@ -50,6 +51,7 @@ class World:
     drawn: list[tuple[Figures, str]] = field(default_factory=list)
     picture: bytes | Exception = b"<svg/>"
     fleet: Surveying | None = None
+    rate: Money | None = None
 
     def __post_init__(self) -> None:
         self.meter = Meter(self.ledger)

@@ -151,6 +151,7 @@ class _Count:
             unhealthy=found.unhealthy,
             largest=min(found.largest, free) if known else None,
             queued=self._queued(shape),
+            hourly=rate(site, shape.model, site.clock()),
         )
 
     def _nameless(self, nodes: Nodes) -> Iterator[Pool]:
@@ -234,6 +235,7 @@ def _merged(one: Pool, other: Pool) -> Pool:
         unhealthy=_sum(one.unhealthy, other.unhealthy),
         largest=largest,
         queued=_sum(one.queued, other.queued),
+        hourly=one.hourly if one.hourly == other.hourly else None,
     )
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from lessor.domain.bookings import TAKEN, Booking, Calendar, Phase, Span
 from lessor.domain.lease import minute
 from lessor.domain.machines import Machine
+from lessor.domain.money import Money
 from lessor.domain.pools import Census, Holder
 from lessor.domain.pools import Pool as Count
 from lessor.domain.request import Place
@@ -53,7 +54,14 @@ def _count(
         reserved=0,
         unhealthy=sum(one.gpus for one in machines if one.name in out),
         largest=max(free, default=0),
+        hourly=_hourly(machines, calendar.now),
     )
+
+
+def _hourly(machines: Sequence[Machine], at: datetime) -> Money | None:
+    """What one of their GPUs costs an hour, where that is known and the same of all."""
+    rates = {one.rate(at) for one in machines}
+    return rates.pop() if len(rates) == 1 else None
 
 
 def _holder(place: Place, booking: Booking, machines: dict[str, Machine], ill: frozenset[str], now: datetime) -> Holder:
