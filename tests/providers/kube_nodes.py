@@ -15,7 +15,7 @@ from lessor.domain.pools import Census, Holder, Pool
 from lessor.domain.provisioning import Order
 from lessor.domain.request import LeaseKind, Market, Need, Place
 from lessor.providers.kubernetes import offers
-from lessor.providers.kubernetes.api import FIELD_MANAGER, Obj
+from lessor.providers.kubernetes.api import FIELD_MANAGER, Api, Obj
 from lessor.providers.kubernetes.place import KubernetesPlace, Rate
 from lessor.providers.kubernetes.site import Site
 from lessor.rendering import Renderer
@@ -32,7 +32,7 @@ def ago(**length: float) -> str:
     return (NOW - timedelta(**length)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def a_site(api: FakeApi, **config: Any) -> Site:
+def a_site(api: Api, **config: Any) -> Site:
     """The cluster `lab` at `NOW`, with rates for A100-80GB and H100."""
     place = replace(KubernetesPlace("lab", rates=RATES), **config)
     return Site(

@@ -42,7 +42,7 @@ def quote(site: Site, need: Need, market: Market, now: datetime) -> Quote:
         at=now,
         price_list=_price_list(site, best.gpu_model, now),
         alternatives=tuple(_others(found))[:MOST_ALTERNATIVES],
-        note=best.note,
+        note="; ".join(filter(None, (best.note, _spread_note(site, nodes, best)))),
     )
 
 
@@ -153,6 +153,14 @@ def _cheapest_first(offer: Offer) -> tuple[bool, str, Decimal, int, str, str]:
 
 def _share_note(shape: GpuShape) -> str:
     return f"each is {shape.share} of a GPU" if shape.share != 1 else ""
+
+
+def _spread_note(site: Site, nodes: Nodes, offer: Offer) -> str:
+    """Said before it is approved: a quote does not know yet whether one pod is to have all of it."""
+    most = max(nodes.largest(one) for one in nodes.shapes if one.model == offer.gpu_model)
+    if most >= offer.gpu_count or LeaseKind.WORKSPACE not in site.config.kinds:
+        return ""
+    return f"no node has more than {most}, so it can be a namespace but not a workspace"
 
 
 def _price_list(site: Site, model: str, at: datetime) -> str:
