@@ -146,6 +146,30 @@ async def test_what_is_no_answer_of_an_api_server_is_unknown(mock: MockCluster, 
             await asyncio.to_thread(call)
 
 
+async def test_what_is_being_deleted_already_is_no_conflict(mock: MockCluster) -> None:
+    cluster = mock.cluster()
+    going = {"uid": "u-9", "name": "gpu-00000001", "deletionTimestamp": "2026-11-28T12:00:00Z"}
+    refusal = refused(409, "The system is ensuring all content is removed from this namespace", "Conflict")
+    mock.answers = [refusal, said(200, {"kind": "Namespace", "metadata": going})]
+    assert await asyncio.to_thread(cluster.delete, kinds.NAMESPACE, "gpu-00000001", "", "u-9") is True
+    gone = {"kind": "Status", "reason": "NotFound", "details": {"name": "gpu-00000001"}}
+    mock.answers = [refusal, said(404, gone)]
+    assert await asyncio.to_thread(cluster.delete, kinds.NAMESPACE, "gpu-00000001", "", "u-9") is False
+    for other in ({**going, "uid": "u-10"}, {"uid": "u-10", "name": "gpu-00000001"}):
+        mock.answers = [refusal, said(200, {"kind": "Namespace", "metadata": other})]
+        with pytest.raises(PermanentError) as caught:
+            await asyncio.to_thread(cluster.delete, kinds.NAMESPACE, "gpu-00000001", "", "u-9")
+        assert caught.value.code == "conflict"
+
+
+async def test_a_change_that_others_were_faster_with_is_tried_again(mock: MockCluster) -> None:
+    cluster = mock.cluster()
+    mock.answers = [refused(409, "the object has been modified; please apply your changes to it", "Conflict")]
+    with pytest.raises(RetryableError) as caught:
+        await asyncio.to_thread(cluster.patch, kinds.NAMESPACE, "gpu-00000001", "", {"metadata": {}}, "u-9")
+    assert caught.value.code == "contended"
+
+
 async def test_a_quota_and_an_ending_namespace_are_no_lack_of_rights(mock: MockCluster) -> None:
     cluster = mock.cluster()
     mock.answers = [CORE, refused(403, "pods x is forbidden: exceeded quota: lessor, requested: 1", "Forbidden")]

@@ -104,6 +104,11 @@ class Cluster:
         answer = self._call("DELETE", _path(kind, namespace, name), doing, body=options)
         if answer.absent(name):
             return False
+        if answer.status == 409:
+            # A namespace that is being deleted already says so by the same refusal as a foreign one.
+            found = self.get(kind, name, namespace)
+            if found is None or (found["metadata"]["uid"] == uid and found["metadata"].get("deletionTimestamp")):
+                return found is not None
         self._body(answer, kind, doing)
         return True
 

@@ -85,6 +85,8 @@ def refusal(answer: Answer, cluster: str, doing: str) -> ProviderError:
         )
     if answer.status == 403:
         return _forbidden(answer, where, doing)
+    if answer.status == 409 and "has been modified" in said:
+        return RetryableError(f"{where} had others change the same object when {doing}: {said}", "contended")
     if answer.status in _NEVER:
         code, words = _NEVER[answer.status]
         code = "conflict" if _other_uid(answer) else code
