@@ -9,7 +9,7 @@ from pathlib import Path
 from lessor.books import LedgerUnavailableError
 from lessor.catalog import Catalogue
 from lessor.config import Config, ConfigError, PlaceConfig
-from lessor.config.inventory import check_inventories, machines_of
+from lessor.config.inventory import machines_of
 from lessor.config.pools import MachineConfig, MachinesConfig
 from lessor.domain.machines import Machine
 from lessor.domain.money import Money
@@ -22,10 +22,9 @@ from lessor.reload import LiveConfig
 def machines_provider(live: LiveConfig, folder: Path, ledger: Ledger, catalogue: Catalogue) -> MachinesProvider | None:
     """The provider for all pools, or `None` where there are none. Files of machines are looked for in `folder`.
 
-    Raises `ConfigError` when one cannot be used now; one that is spoilt later is unknown until it is mended.
+    A file that cannot be used keeps nothing else from starting: its machines are unknown until it is mended.
     """
     config = live.config
-    check_inventories(config, folder)
     pools = {one.name: _pool(one, one.machines, folder, config) for one in config.places if one.machines is not None}
     return MachinesProvider(pools, ledger, catalogue, _people(live, ledger)) if pools else None
 
@@ -62,14 +61,16 @@ class _Inventory:
                 found = machines_of(self._pool, self._folder)
                 self._kept = (seen, tuple(_machine(one, self._currency) for one in found))
             return self._kept[1]
-        except (ConfigError, OSError) as error:
+        except ConfigError as error:
             raise InventoryError(str(error)) from error
 
     def _seen(self) -> object:
-        if not self._pool.inventory:
-            return None
-        found = (self._folder / self._pool.inventory).stat()
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        """What tells one version of the file from the next; of one that is not there it is read why."""
+        try:
+            found = (self._folder / self._pool.inventory).stat()
+        except OSError as error:
+            return error.errno
+        return (found.st_mtime_ns, found.st_size, found.st_ino) if self._pool.inventory else None
 
 
 def _machine(one: MachineConfig, currency: str) -> Machine:

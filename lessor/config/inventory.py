@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,9 @@ from lessor.domain.sweep import SOONEST
 
 LETTING = ("grant", "revoke", "verify")
 """The hooks by which people are let in and locked out: all of them, or none."""
+
+LONGEST = timedelta(seconds=90)
+"""Whoever waits for a hook longer than that is taken for dead."""
 
 MAX_BYTES = 10_000_000
 NUMBERS = ("gpus", "memory_gib")
@@ -84,8 +88,11 @@ def check_pool(pool: MachinesConfig, path: KeyPath) -> Iterator[tuple[KeyPath, s
             f"has no {' and no '.join(missing)}; without all of {', '.join(LETTING)} nothing is proven to be closed"
         )
         yield (*path, "hooks"), message
-    if not hooks.timeout:
-        yield (*path, "hooks", "timeout"), "is 0; it must be longer than that"
+    if not timedelta() < hooks.timeout <= LONGEST:
+        yield (
+            (*path, "hooks", "timeout"),
+            f"is {spell(hooks.timeout)}; allowed: up to {spell(LONGEST)}, and more than 0",
+        )
     if pool.health_every < SOONEST:
         yield (*path, "health_every"), f"is {spell(pool.health_every)}; the least is {spell(SOONEST)}"
     if not pool.machines and not pool.inventory:

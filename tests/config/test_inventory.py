@@ -98,7 +98,8 @@ def test_one_name_is_one_machine_over_file_and_configuration(tmp_path: Path) -> 
         ("machines: [{name: a, model: L4, gpus: 1}]\nhooks: {verify: [v]}", "has no grant and no revoke"),
         ("machines: [{name: a, model: L4, gpus: 1}, {name: a, model: L4, gpus: 2}]", "'a' is there twice"),
         ("health_every: 5s\ninventory: m.csv", "is 5 s; the least is 10 s"),
-        ("hooks: {timeout: 0s}\ninventory: m.csv", "is 0; it must be longer"),
+        ("hooks: {timeout: 0s}\ninventory: m.csv", "is 0 s; allowed: up to 1 min 30 s"),
+        ("hooks: {timeout: 5min}\ninventory: m.csv", "is 5 min; allowed: up to 1 min 30 s"),
         ("clean_up: 5min", "has no machines; name some"),
     ],
 )

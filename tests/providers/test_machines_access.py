@@ -89,6 +89,15 @@ def test_whoever_shares_a_lease_gets_in_with_the_next_look_and_out_again(pool: P
     assert pool.open_to("dgx-1") == {ONE: ["requester@example.test"]}
 
 
+def test_one_lease_whose_people_have_no_key_keeps_no_other_from_being_mended(pool: PoolWorld) -> None:
+    """Law 11."""
+    create(pool, ONE), create(pool, TWO)
+    pool.sharers |= {ONE: ["nobody@example.test"], TWO: ["U0SECOND"]}
+    assert [one.id for one in pool.provider().attribute(PLACE, silent)] == ["dgx-2"]
+    assert pool.open_to("dgx-2") == {TWO: ["requester@example.test", "U0SECOND"]}
+    assert pool.open_to("dgx-1") == {ONE: ["requester@example.test"]}
+
+
 def test_a_new_owner_gets_in_and_the_old_one_does_not(pool: PoolWorld) -> None:
     create(pool, ONE)
     pool.provider().set_owner(ONE, PLACE, "U0SECOND", "vision", "1")

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from lessor.catalog import load_catalogue
-from lessor.config import ConfigError
 from lessor.domain.provisioning import Order
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import Condition
@@ -96,8 +95,8 @@ def test_an_inventory_is_read_anew_when_it_changes_and_a_spoilt_one_is_unknown(d
     text = (data / "lessor.yaml").read_text()
     begin, end = text.index("      machines:\n        - {name: dgx-1"), text.index("      hooks:\n")
     (data / "lessor.yaml").write_text(f"{text[:begin]}      inventory: machines.csv\n{text[end:]}")
-    with pytest.raises(ConfigError, match=r"machines.csv: cannot be read"):
-        opened(data, ledger)
+    with pytest.raises(RetryableError, match=r"machines.csv: cannot be read: No such file"):
+        opened(data, ledger).offers(Need("L4", 1), PLACE, Market.ON_DEMAND)
     file = data / "machines.csv"
     file.write_text("name,model,gpus\nlab-1,L4,4\n")
     provider = opened(data, ledger)

@@ -6,15 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+import structlog
+
 from lessor.domain.bookings import Booking, Calendar, Phase
 from lessor.domain.errors import Refused
 from lessor.domain.resource import Resource
-from lessor.ports import Heartbeat, PermanentError
+from lessor.ports import Heartbeat, PermanentError, ProviderError
 from lessor.providers.machines.diary import Diary
 from lessor.providers.machines.letting import Letting
 from lessor.providers.machines.pool import Pool
 from lessor.providers.machines.seen import as_launched
 from lessor.providers.machines.usable import still
+
+log = structlog.get_logger(__name__)
 
 
 class Lifecycle:
@@ -60,9 +64,16 @@ class Lifecycle:
         held = [one for one in bookings if one.phase is Phase.HELD and one.granted_at]
         access = self._letting.everywhere(pool, held, heartbeat) if held else None
         amiss = [one for one in held if access and self._differs(access.people(one.machine, one.lease_id), one)]
-        for booking in amiss:
+        return as_launched([one for one in amiss if self._mended(pool, one, heartbeat)])
+
+    def _mended(self, pool: Pool, booking: Booking, heartbeat: Heartbeat) -> bool:
+        """What goes wrong at one machine spoils no other; it is amiss still at the next look."""
+        try:
             self._let_in_anew(pool, booking, heartbeat)
-        return as_launched(amiss)
+        except ProviderError as error:
+            log.warning("people-not-let-in", lease_id=booking.lease_id, machine=booking.machine, why=str(error))
+            return False
+        return True
 
     def _differs(self, people: tuple[str, ...] | None, booking: Booking) -> bool:
         """Where nobody at all gets in, somebody has locked them out: that is told, and not undone."""
