@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from lessor.catalog.cluster import load_names
+from lessor.domain.tags import said
 from lessor.providers.kubernetes.api import Obj
 
 
@@ -22,4 +23,4 @@ class Owners:
 def _said(obj: Obj) -> str:
     meta = obj["metadata"]
     told = {**(meta.get("labels") or {}), **(meta.get("annotations") or {})}
-    return next((str(told[key]) for key in load_names().owners if told.get(key)), "")
+    return said({key: str(value) for key, value in told.items()}, load_names().owners)
