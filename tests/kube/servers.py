@@ -63,6 +63,9 @@ class KubeServer:
         found = yaml.safe_load(self.kubeconfig.read_text())
         context = next(one for one in found["contexts"] if one["name"] == found["current-context"])["context"]
         context["user"] = name
+        for cluster in (one["cluster"] for one in found["clusters"]):
+            if authority := cluster.get("certificate-authority"):
+                cluster["certificate-authority"] = str(self.kubeconfig.parent / authority)
         found["users"] = [{"name": name, "user": {"token": token}}]
         path = self.home / f"{name}.kubeconfig"
         path.write_text(yaml.safe_dump(found))
