@@ -204,7 +204,7 @@ class FakeApi:
     # -- below ------------------------------------------------------------------------------------------------------
 
     def _address(self, obj: Mapping[str, Any]) -> tuple[ApiKind, Key]:
-        kind = next(k for k in KINDS if k.kind == obj["kind"] and k.api_version == obj["apiVersion"])
+        kind = next(k for k in (*KINDS, *self.extra) if k.kind == obj["kind"] and k.api_version == obj["apiVersion"])
         meta = obj["metadata"]
         return kind, _key(kind, meta.get("namespace", ""), meta["name"])
 

@@ -21,6 +21,7 @@ from lessor.providers.kubernetes.api import (
     RESOURCE_QUOTA,
     ROLE_BINDING,
     SERVICE_ACCOUNT,
+    ApiKind,
 )
 from tests.providers.attempts import Beats, Stopped, silent
 from tests.providers.kube_leases import BEGIN, ENDS, LEASE, PIECES, Beginning
@@ -233,13 +234,16 @@ def test_of_two_launches_that_saw_the_same_gpus_one_gets_them(world: Beginning) 
     assert world.hard("gpu-00000002")["requests.nvidia.com/gpu"] == "10"
 
 
-def test_where_a_queue_decides_nobody_looks_for_room(world: Beginning) -> None:
-    world.api.extra.add(LOCAL_QUEUE)
+@pytest.mark.parametrize("queue", [LOCAL_QUEUE, replace(LOCAL_QUEUE, version="v1beta2")], ids=lambda one: one.version)
+def test_where_a_queue_decides_nobody_looks_for_room(world: Beginning, queue: ApiKind) -> None:
+    world.api.extra.add(queue)
     world.config = replace(world.config, cluster_queue="gpus")
     world.launch(world.order("gpu-00000001", gpus=15))
     world.lease(world.order(gpus=2))
     assert world.api.existing(LEASE) == sorted([*PIECES, "LocalQueue/default"])
-    assert world.obj(LOCAL_QUEUE, "default")["spec"] == {"clusterQueue": "gpus"}
+    assert world.obj(queue, "default")["spec"] == {"clusterQueue": "gpus"}
+    ownership.set_owner(world.site, LEASE, "U0OTHER", "vision", "4711")
+    assert world.obj(queue, "default")["metadata"]["labels"]["lessor.dev/team"] == "vision"
 
 
 def test_a_queue_that_the_cluster_does_not_have_decides_nothing(world: Beginning) -> None:

@@ -16,7 +16,6 @@ from lessor.providers.kubernetes import access, gpus, manifests, queueing, works
 from lessor.providers.kubernetes.api import (
     CLAIM,
     LIMIT_RANGE,
-    LOCAL_QUEUE,
     NETWORK_POLICY,
     RESOURCE_QUOTA,
     ROLE_BINDING,
@@ -35,11 +34,10 @@ MADE = (
     NETWORK_POLICY,
     SERVICE_ACCOUNT,
     ROLE_BINDING,
-    LOCAL_QUEUE,
     CLAIM,
     STATEFUL_SET,
 )
-"""The kinds of what we make in a namespace; the cluster may not have all of them."""
+"""The kinds of what we make in a namespace, besides its queue where there are queues."""
 
 
 COUNTING_TRIES = 60
@@ -94,8 +92,9 @@ def _pieces(site: Site, order: Order, there: Tenancy) -> Iterator[Piece]:
     yield Piece(NETWORK_POLICY, manifests.POLICY, lambda: manifests.network_policy(there))
     yield Piece(SERVICE_ACCOUNT, access.ACCOUNT, lambda: access.service_account(there))
     yield Piece(ROLE_BINDING, access.BINDING, lambda: access.role_binding(site, there, users()))
-    if queueing.queued(site):
-        yield Piece(LOCAL_QUEUE, queueing.NAME, lambda: queueing.local_queue(site, there))
+    queue = queueing.kind(site) if site.config.cluster_queue else None
+    if queue is not None:
+        yield Piece(queue, queueing.NAME, lambda: queueing.local_queue(site, there, queue))
     if there.kind is LeaseKind.WORKSPACE:
         yield from _workspace(site, order, there)
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from lessor.contracts import LABEL_LEASE, LABEL_TEAM
-from lessor.providers.kubernetes import access, naming, tenancy
-from lessor.providers.kubernetes.api import LOCAL_QUEUE, NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT, ApiKind, Obj
+from lessor.providers.kubernetes import access, naming, queueing, tenancy
+from lessor.providers.kubernetes.api import NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT, ApiKind, Obj
 from lessor.providers.kubernetes.furnishing import MADE
 from lessor.providers.kubernetes.ours import made_by_us
 from lessor.providers.kubernetes.site import Site
@@ -42,15 +42,14 @@ def _mark(site: Site, there: Tenancy, marks: dict[str, Any]) -> Tenancy:
     space = site.api.patch(NAMESPACE, there.lease_id, "", change, there.uid)
     if space is None:
         raise tenancy.vanished(site, there.lease_id)
-    for kind in MADE:
+    queue = queueing.kind(site)
+    for kind in (*MADE, *([queue] if queue else [])):
         for obj in _ours(site, there, kind):
             site.api.patch(kind, obj["metadata"]["name"], there.lease_id, change, obj["metadata"]["uid"])
     return tenancy.read(space)
 
 
 def _ours(site: Site, there: Tenancy, kind: ApiKind) -> list[Obj]:
-    if kind == LOCAL_QUEUE and not site.api.served(kind):
-        return []
     found = site.api.list(kind, there.lease_id, labels=f"{LABEL_LEASE}={there.lease_id}")
     return [obj for obj in found if made_by_us(obj, there.lease_id)]
 
