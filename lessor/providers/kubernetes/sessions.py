@@ -35,7 +35,9 @@ EARLY = timedelta(minutes=1)
 OUR_OWN = ("SLACK_", "LESSOR_", "TEMPORAL_")
 """What the names of our own secrets in the environment begin with, which such a program has no use for."""
 
-CONNECTIONS = 16
+CONNECTIONS = 64
+"""How many stay open to one cluster; a worker has no more threads."""
+
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
