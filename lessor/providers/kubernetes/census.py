@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import TypeVar
 
 from lessor.domain.holding import PodUse
@@ -94,7 +95,7 @@ def _one_by_one(site: Site, seen: _Seen) -> Iterator[Obj]:
     for space in seen.spaces or ():
         name = space["metadata"]["name"]
         if made_by_us(space, name):
-            yield from seen.attempt(lambda name=name: pods.live(site, name)) or ()  # type: ignore[misc]
+            yield from seen.attempt(partial(pods.live, site, name)) or ()
 
 
 class _Count:

@@ -13,7 +13,7 @@ from lessor.catalog.cluster import load_names
 from lessor.ports import PermanentError
 from lessor.providers.kubernetes.amounts import count
 from lessor.providers.kubernetes.api import NODE, Obj
-from lessor.providers.kubernetes.models import named
+from lessor.providers.kubernetes.models import known, named
 from lessor.providers.kubernetes.shapes import GpuShape
 from lessor.providers.kubernetes.site import Site
 
@@ -106,8 +106,7 @@ def same(one: GpuShape, other: GpuShape) -> bool:
 
 def is_gpu(site: Site, resource: str) -> bool:
     """Whether pods that ask for the resource get GPUs."""
-    vendor = load_names().vendor(resource)
-    return resource in site.config.resources or (vendor is not None and named(site, resource, {}) is not None)
+    return known(resource) or resource in site.config.resources
 
 
 def _of_node(site: Site, node: Obj) -> tuple[list[NodeGpus], list[str]]:

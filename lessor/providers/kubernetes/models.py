@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from lessor.catalog.catalogue import GpuModel
 from lessor.catalog.cluster import ClusterNames, Vendor, load_names
@@ -43,6 +44,19 @@ def named(site: Site, resource: str, labels: Labels) -> GpuShape | None:
             return reader.partition(resource, parts)
         return reader.told(resource) if told else None
     return GpuShape(told, resource, _memory(site, told)) if told else None
+
+
+@lru_cache(maxsize=1_000)
+def known(resource: str) -> bool:
+    """Whether the catalogue says that pods that ask for the resource get GPUs; asked for every container there is."""
+    names = load_names()
+    vendor = names.vendor(resource)
+    if vendor is None:
+        return False
+    base = resource.removesuffix(RENAMED)
+    partition = PARTITION.fullmatch(resource.removeprefix(f"{vendor.domain}/"))
+    sliced = bool(vendor.sliced) and base.startswith(vendor.sliced)
+    return base == vendor.whole or sliced or (partition is not None and partition[1] in names.partitions)
 
 
 @dataclass(frozen=True)
