@@ -29,8 +29,9 @@ def test_what_is_offered_is_whole_machines_or_gpus_with_the_price_of_all_of_them
     assert quote.price_list == "rates of pool 2026-11-28"
 
 
-def test_a_machine_can_be_asked_for_by_its_name(pool: PoolWorld) -> None:
-    made = create(pool, ONE, Need(instance_type="dgx-3", count=8))
+@pytest.mark.parametrize("need", [Need(instance_type="dgx-3", count=8), Need("dgx-3", 8), Need("DGX-3", 1)])
+def test_a_machine_can_be_asked_for_by_its_name(pool: PoolWorld, need: Need) -> None:
+    made = create(pool, ONE, need)
     assert [one.id for one in made.resources] == ["dgx-3"]
     with pytest.raises(NoCapacityError):
         create(pool, TWO, Need(instance_type="dgx-3", count=8))

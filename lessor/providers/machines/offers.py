@@ -79,8 +79,8 @@ class Offers:
         return model.memory_gib if model else 0
 
     def _fits(self, machine: Machine, need: Need) -> bool:
-        if need.instance_type:
-            wanted = need.instance_type.strip().casefold()
+        if need.instance_type or _named(machine, need):
+            wanted = need.instance_type.strip().casefold() or machine.name
             return wanted in (machine.name, form_of(machine, need).casefold()) and machine.gpus >= need.count
         names = {model.name for model in self._catalogue.matching(need.model, need.memory_gib)}
         wanted = "".join(need.model.casefold().split())
@@ -105,9 +105,14 @@ class Offers:
 
 def form_of(machine: Machine, need: Need) -> str:
     """What a machine is called when it does not matter which one it is; its name where it was asked for by that."""
-    if need.instance_type.strip().casefold() == machine.name:
+    if _named(machine, need):
         return machine.name
     return f"{machine.gpus}x{machine.model}" if machine.whole else f"gpu/{machine.model}"
+
+
+def _named(machine: Machine, need: Need) -> bool:
+    """Whether this very machine is wanted: by its name as the type, or as the model, as in `8 x dgx-1`."""
+    return (need.instance_type or need.model).strip().casefold() == machine.name
 
 
 def _close(price: Money | None, approved: Money | None) -> bool:
