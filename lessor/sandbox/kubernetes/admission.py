@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lessor.sandbox.kubernetes import defaults, quotas, security
+from lessor.sandbox.kubernetes import defaults, queues, quotas, security
 from lessor.sandbox.kubernetes.errors import forbidden, not_found
 from lessor.sandbox.kubernetes.kinds import Kind, kind
 from lessor.sandbox.kubernetes.quantities import amount
@@ -24,6 +24,7 @@ class Admitting:
         """Complete a new object, or refuse it; what it takes of quotas is noted at once."""
         if what.namespaced:
             self._namespace_lives(what, obj)
+            queues.enqueue(self._store, what, obj)
         if what.kind == "Pod":
             self._with_account(what, obj)
             security.admit(self._namespace(obj), what, obj)

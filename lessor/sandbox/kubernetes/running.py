@@ -21,7 +21,9 @@ from lessor.sandbox.kubernetes.cluster import Heard, SimulatedCluster
 from lessor.sandbox.kubernetes.faults import Fault, FaultKind
 from lessor.sandbox.kubernetes.kinds import kind
 from lessor.sandbox.kubernetes.kubeconfigs import kubeconfig
+from lessor.sandbox.kubernetes.managed import Writer
 from lessor.sandbox.kubernetes.nodes import NodeShape
+from lessor.sandbox.kubernetes.registry import Request
 from lessor.sandbox.kubernetes.server import keep_stepping, make_application
 
 Obj = dict[str, Any]
@@ -73,6 +75,12 @@ class RunningCluster:
         """A merge patch as an administrator."""
         with self.cluster.lock:
             return self.cluster.registry.patch(kind(kind_name), namespace, name, change)
+
+    def status(self, kind_name: str, name: str, status: Obj, namespace: str = "") -> Obj:
+        """A merge patch of its status, as the controller of an add-on or of a device writes it."""
+        with self.cluster.lock:
+            request = Request(writer=Writer("a-controller", subresource="status"))
+            return self.cluster.registry.patch(kind(kind_name), namespace, name, {"status": status}, request)
 
     def delete(self, kind_name: str, name: str, namespace: str = "") -> None:
         """Delete as an administrator."""

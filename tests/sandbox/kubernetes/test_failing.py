@@ -8,7 +8,6 @@ import urllib.request
 import pytest
 
 from lessor.sandbox.kubernetes import RunningCluster
-from lessor.sandbox.kubernetes.kinds import kind
 from tests.sandbox.kubernetes.objects import condition, deployment, pod, stateful_set
 
 PODS = "/api/v1/namespaces/work/pods"
@@ -115,13 +114,7 @@ def test_disks_that_cannot_be_deleted_stay_and_say_so(lab: RunningCluster) -> No
 def test_a_node_that_does_not_answer_keeps_its_pods(lab: RunningCluster) -> None:
     lab.create("Pod", pod("a", 1), "work")
     lab.settle()
-    node = lab.get("Node", "gpu-a100-1")
-    assert node is not None
-
-    def lose(one: dict[str, object]) -> None:
-        one["status"]["conditions"][0]["status"] = "Unknown"  # type: ignore[index]
-
-    lab.cluster.registry.change(kind("Node"), node, lose, sub="status")
+    lab.status("Node", "gpu-a100-1", {"conditions": [{"type": "Ready", "status": "Unknown"}]})
     lab.delete("Pod", "a", "work")
     lab.advance(minutes=5)
     left = lab.get("Pod", "a", "work")
