@@ -2,6 +2,7 @@
 
 health.py worker    the Temporal server sees a poller of this container on the task queue `lessor`
 health.py bot       Slack is connected: a connection to port 443 is open, or the HTTP port listens
+health.py dashboard it answers, and can read the ledger
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
+import urllib.error
+import urllib.request
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 FRESH = timedelta(minutes=2)
 ESTABLISHED = "01"
 HTTP_PORT = 3000
+DASHBOARD = "http://127.0.0.1:7417/healthz"
 
 
 async def worker_problem() -> str:
@@ -56,9 +60,27 @@ def bot_problem(tables: tuple[Path, ...] = (Path("/proc/net/tcp"), Path("/proc/n
     return ""
 
 
+def dashboard_problem(address: str = DASHBOARD) -> str:
+    """Empty when the dashboard says that it works; it says itself what is wrong."""
+    asking = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        asking.open(address, timeout=5).close()
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.read(500).decode("utf-8", "replace")
+    return ""
+
+
+async def problem_of(program: str) -> str:
+    """What is wrong with a program, by its name."""
+    if program == "worker":
+        return await worker_problem()
+    return dashboard_problem() if program == "dashboard" else bot_problem()
+
+
 def main(arguments: list[str]) -> int:
     try:
-        problem = asyncio.run(worker_problem()) if arguments == ["worker"] else bot_problem()
+        problem = asyncio.run(problem_of("".join(arguments)))
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
     if problem:

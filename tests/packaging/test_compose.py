@@ -15,7 +15,16 @@ DOCKERFILE = ROOT / "Dockerfile"
 REFERENCE = ROOT / "docs" / "configuration.md"
 EXACT = re.compile(r"[\w./-]+:\d+\.\d+(\.\d+)?[\w.-]*(@sha256:[0-9a-f]{64})?")
 ONE_SHOT = {"temporal-schema", "temporal-namespace"}
-SERVICES = ["postgres", "temporal-schema", "temporal", "temporal-namespace", "temporal-ui", "worker", "bot"]
+SERVICES = [
+    "postgres",
+    "temporal-schema",
+    "temporal",
+    "temporal-namespace",
+    "temporal-ui",
+    "worker",
+    "bot",
+    "dashboard",
+]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +33,7 @@ def compose() -> dict[str, Any]:
     return loaded
 
 
-def test_it_has_temporal_with_ui_a_database_the_worker_and_the_bot(compose: dict[str, Any]) -> None:
+def test_it_has_temporal_with_ui_a_database_and_all_programs(compose: dict[str, Any]) -> None:
     assert list(compose["services"]) == SERVICES
 
 
@@ -92,8 +101,16 @@ def test_nothing_is_published_beyond_loopback_and_the_database_not_at_all(compos
     assert compose["networks"]["database"] == {"internal": True}
 
 
+def test_the_dashboard_starts_only_where_it_is_wanted_and_never_without_a_token(compose: dict[str, Any]) -> None:
+    dashboard = compose["services"]["dashboard"]
+    assert dashboard["profiles"] == ["dashboard"]
+    assert dashboard["command"] == ["python", "-m", "lessor.web", "--host", "0.0.0.0"]
+    assert dashboard["environment"]["LESSOR_WEB_TOKEN"] == "${LESSOR_WEB_TOKEN:-}"
+    assert not [key for key in dashboard["environment"] if key.startswith("SLACK_")]
+
+
 def test_lessors_own_programs_run_with_no_more_rights_than_they_need(compose: dict[str, Any]) -> None:
-    for name in ("worker", "bot"):
+    for name in ("worker", "bot", "dashboard"):
         service = compose["services"][name]
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import uvicorn
 from playwright.async_api import Page, expect
 
 from lessor.domain.billing import Storage
@@ -21,6 +16,7 @@ from lessor.drawing import Drawer
 from tests.browser import launched_browser, opened_page
 from tests.builders import READY, a_place, a_request, a_story, usd
 from tests.metering import running
+from tests.web.serving import served
 from tests.web.world import TOKEN, World
 
 pytestmark = pytest.mark.browser
@@ -28,18 +24,6 @@ pytestmark = pytest.mark.browser
 PICTURES = Path(__file__).parents[1] / "out" / "screenshots"
 WINDOW = {"width": 1180, "height": 900}
 PHONE = {"width": 390, "height": 844}
-
-
-@asynccontextmanager
-async def served(world: World) -> AsyncIterator[str]:
-    """The address while the block runs."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(world.app, log_level="error", access_log=False, lifespan="off"))
-    with listener:
-        going = asyncio.create_task(server._serve([listener]))
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        await going
 
 
 async def a_fleet(world: World) -> str:
