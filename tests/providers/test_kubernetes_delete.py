@@ -182,6 +182,21 @@ def test_an_unknown_owner_that_runs_on_beside_kept_claims_is_told_first(leased: 
     assert inventory.look(leased.site, LEASE).kept_until is None
 
 
+def test_claims_that_go_with_their_owner_are_not_kept(leased: Leased) -> None:
+    train = leased.run(STATEFUL_SET, "db", replicas=0)
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": train["metadata"]["uid"]}
+    leased.claim("data-db-0")
+    leased.obj(CLAIM, "data-db-0")["metadata"]["ownerReferences"] = [owner]
+    delete(leased)
+    assert leased.api.existing(LEASE) == []
+
+
+def test_a_namespace_whose_deletion_is_refused_is_not_waited_for(leased: Leased) -> None:
+    leased.api.fail("delete", NAMESPACE, PermanentError("a webhook says no", "forbidden"))
+    assert str(refused(leased)) == "a webhook says no"
+    assert leased.now == BEGIN
+
+
 def test_claims_are_counted_from_the_stop_so_that_a_grace_is_not_waited_for_twice(leased: Leased) -> None:
     leased.claim("data")
     notes = {"annotations": {"lessor.dev/stopped-at": (BEGIN - timedelta(days=7)).isoformat()}}

@@ -14,6 +14,7 @@ from lessor.providers.kubernetes.api import (
     CRON_JOB,
     DEPLOYMENT,
     JOB,
+    LIMIT_RANGE,
     LOCAL_QUEUE,
     NAMESPACE,
     NOTEBOOK,
@@ -141,6 +142,31 @@ def test_a_notebook_is_stopped_by_its_annotation_and_its_own_set_is_left_alone(l
     assert ("patch", "StatefulSet", "book") not in leased.writes()
     lifecycle.start(leased.site, LEASE, leased.beat)
     assert leased.obj(NOTEBOOK, "book")["metadata"]["annotations"] == {}
+
+
+def test_a_set_that_deletes_the_claims_of_lost_pods_is_told_to_retain_them_first(leased: Leased) -> None:
+    policy = {"whenScaled": "Delete", "whenDeleted": "Retain"}
+    leased.run(STATEFUL_SET, "db", replicas=1, persistentVolumeClaimRetentionPolicy=dict(policy))
+    lifecycle.stop(leased.site, LEASE, leased.beat)
+    db = leased.obj(STATEFUL_SET, "db")
+    assert db["spec"]["replicas"] == 0
+    assert db["spec"]["persistentVolumeClaimRetentionPolicy"] == {"whenScaled": "Retain", "whenDeleted": "Retain"}
+    assert db["metadata"]["annotations"] == {BEFORE: "1", "lessor.dev/claims": "Delete"}
+    assert leased.writes().count(("patch", "StatefulSet", "db")) == 1
+    lifecycle.start(leased.site, LEASE, leased.beat)
+    db = leased.obj(STATEFUL_SET, "db")
+    assert (db["spec"]["replicas"], db["spec"]["persistentVolumeClaimRetentionPolicy"]) == (1, policy)
+    assert db["metadata"]["annotations"] == {}
+
+
+def test_a_kind_that_the_cluster_does_not_serve_to_us_is_an_unknown_owner(leased: Leased) -> None:
+    """Pods whose owner cannot be read do not go by themselves."""
+    keeper = leased.add(LIMIT_RANGE, "keeper", spec={})
+    owner = {"apiVersion": "kubeflow.org/v2", "kind": "Notebook", "name": "book", "uid": keeper["metadata"]["uid"]}
+    leased.run(POD, "book-0", nodeName="node-a")
+    leased.obj(POD, "book-0")["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    with pytest.raises(PermanentError, match="Notebook book is of a kind that lessor does not know"):
+        lifecycle.stop(leased.site, LEASE, leased.beat)
 
 
 def test_jobs_of_a_cron_job_are_stopped_by_themselves(leased: Leased) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from lessor.contracts import ANNOTATION_PREFIX
 from lessor.ports import Heartbeat
-from lessor.providers.kubernetes import owners
-from lessor.providers.kubernetes.api import LOCAL_QUEUE, NAMESPACE, RESOURCE_QUOTA, ApiKind, Obj
+from lessor.providers.kubernetes import owners, queueing
+from lessor.providers.kubernetes.api import NAMESPACE, RESOURCE_QUOTA, ApiKind, Obj
 from lessor.providers.kubernetes.ours import made_by_us
 from lessor.providers.kubernetes.owners import Top
 from lessor.providers.kubernetes.site import Site
@@ -28,8 +28,8 @@ def freeze(site: Site, space: Obj, heartbeat: Heartbeat) -> None:
             change = {"metadata": {"annotations": {QUOTA_BEFORE: json.dumps(before, sort_keys=True)}}, "spec": spec}
             patch(site, f"closing quota {name_of(quota)}", RESOURCE_QUOTA, quota, change, heartbeat)
     for queue in _queues(site, space):
-        if hold := owners.stop_change(queue, site.clock()):
-            patch(site, f"holding {queue}", LOCAL_QUEUE, queue.obj, hold, heartbeat)
+        if queue.kind is not None and (hold := owners.stop_change(queue, site.clock())):
+            patch(site, f"holding {queue}", queue.kind, queue.obj, hold, heartbeat)
 
 
 def thaw(site: Site, space: Obj, heartbeat: Heartbeat) -> None:
@@ -76,9 +76,8 @@ def _quotas(site: Site, space: Obj) -> list[Obj]:
 
 def _queues(site: Site, space: Obj) -> list[Top]:
     """The lease's queues, where there are any: one that is open would wake what was stopped."""
-    if not site.api.served(LOCAL_QUEUE):
-        return []
-    return [Top(LOCAL_QUEUE, one) for one in site.api.list(LOCAL_QUEUE, name_of(space))]
+    kind = queueing.kind(site)
+    return [Top(kind, one) for one in site.api.list(kind, name_of(space))] if kind is not None else []
 
 
 def _before(quota: Obj) -> dict[str, Any]:

@@ -78,7 +78,9 @@ class Inventory:
 
     @property
     def peoples_claims(self) -> tuple[Obj, ...]:
-        return tuple(one for one in self.claims if labels(one).get(LABEL_MANAGED_BY) != MANAGED_BY)
+        """Claims that people made to last: those that go with their owner are not among them."""
+        theirs = (one for one in self.claims if labels(one).get(LABEL_MANAGED_BY) != MANAGED_BY)
+        return tuple(one for one in theirs if not one["metadata"].get("ownerReferences"))
 
     def kept_until(self, site: Site) -> datetime | None:
         """Until when people's claims, and so the namespace, stay on purpose; `None` when anything else is left."""

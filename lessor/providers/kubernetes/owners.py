@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lessor.contracts import ANNOTATION_PREFIX
+from lessor.providers.kubernetes import versions
 from lessor.providers.kubernetes.api import (
     CRON_JOB,
     DAEMON_SET,
@@ -38,7 +39,7 @@ NOTEBOOK_STOPPED = "kubeflow-resource-stopped"
 FINISHED = frozenset({"Succeeded", "Failed"})
 Path = tuple[str, ...]
 
-SWITCHES: dict[ApiKind, tuple[Path, Any]] = {
+_SWITCHES: dict[ApiKind, tuple[Path, Any]] = {
     DEPLOYMENT: (("spec", "replicas"), 0),
     STATEFUL_SET: (("spec", "replicas"), 0),
     REPLICA_SET: (("spec", "replicas"), 0),
@@ -51,11 +52,16 @@ SWITCHES: dict[ApiKind, tuple[Path, Any]] = {
 }
 """Which field stops a kind, and the value that does; a notebook is stopped by the time at which it was.
 
-A queue that is held gives back what it has admitted and starts nothing: without that it would wake a suspended job.
+A queue that is held gives back what it has admitted and starts nothing: without that it would wake a suspended job. A
+stateful set that deletes the claims of pods that it loses is told to retain them first (case D08).
 """
+SWITCHES = {(kind.group, kind.kind): switch for kind, switch in _SWITCHES.items()}
 BUILT_IN = (DEPLOYMENT, STATEFUL_SET, REPLICA_SET, DAEMON_SET, JOB, CRON_JOB)
-ADDED = (RAY_CLUSTER, PYTORCH_JOB, NOTEBOOK)
-KINDS: dict[tuple[str, str], ApiKind] = {(k.group, k.kind): k for k in (POD, *BUILT_IN, *ADDED)}
+ADDED = {RAY_CLUSTER: ("v1", "v1alpha1"), PYTORCH_JOB: ("v1",), NOTEBOOK: ("v1", "v1beta1")}
+"""Kinds that a cluster may have, with the versions in which they are stopped alike."""
+
+CLAIMS_BEFORE = f"{ANNOTATION_PREFIX}claims"
+WHEN_SCALED = ("spec", "persistentVolumeClaimRetentionPolicy", "whenScaled")
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,13 @@ class Top:
         return str(self.obj["metadata"]["uid"])
 
     @property
+    def switch(self) -> tuple[Path, Any] | None:
+        """Which field stops it, and with which value; `None` where that is not known."""
+        return SWITCHES.get((self.kind.group, self.kind.kind)) if self.kind else None
+
+    @property
     def stoppable(self) -> bool:
-        return self.kind in SWITCHES
+        return self.switch is not None
 
     @property
     def wanting(self) -> tuple[Obj, ...]:
@@ -111,9 +122,10 @@ class Tree:
 def read(site: Site, namespace: str) -> Tree:
     """Pods first: an owner that is made between two reads is then seen, one that goes takes its pods along."""
     pods = list(site.api.list(POD, namespace))
-    served = [*BUILT_IN, *(kind for kind in ADDED if site.api.served(kind))]
+    added = (versions.served(site.api, kind, known) for kind, known in ADDED.items())
+    served = [*BUILT_IN, *(kind for kind in added if kind is not None)]
     owned = [(kind, obj) for kind in served for obj in site.api.list(kind, namespace)]
-    return _tree([(POD, pod) for pod in pods], owned)
+    return _tree([(POD, pod) for pod in pods], owned, {(kind.group, kind.kind) for kind in (POD, *served)})
 
 
 def holds_device(pod: Mapping[str, Any]) -> bool:
@@ -145,53 +157,59 @@ def done(top: Top) -> bool:
     """Whether it is a job that has come to its end: there is nothing to stop, and nothing that could be started."""
     conditions = top.obj.get("status", {}).get("conditions") or ()
     ended = {"Complete", "Failed", "Succeeded"}
-    return top.kind in (JOB, PYTORCH_JOB) and any(c["type"] in ended and c["status"] == "True" for c in conditions)
+    kind = top.kind.kind if top.kind else ""
+    return kind in (JOB.kind, PYTORCH_JOB.kind) and any(
+        c["type"] in ended and c["status"] == "True" for c in conditions
+    )
 
 
 def stopped(top: Top) -> bool:
     """Whether it wants no pods."""
-    if top.kind not in SWITCHES:
+    if top.switch is None:
         return False
-    where, value = SWITCHES[top.kind]
+    where, value = top.switch
     now = _value(top.obj, where)
     return bool(now) if value is None else now == value
 
 
 def running(top: Top) -> bool:
     """Whether it is of a kind that can be stopped, and is not."""
-    return top.kind in SWITCHES and not (stopped(top) or done(top) or ending(top.obj))
+    return top.stoppable and not (stopped(top) or done(top) or ending(top.obj))
 
 
 def stop_change(top: Top, at: datetime) -> dict[str, Any] | None:
     """What stops it and remembers what it was; `None` when it is stopped, ends, or has ended."""
-    if top.kind is None or not running(top):
+    if top.switch is None or not running(top):
         return None
-    where, value = SWITCHES[top.kind]
+    where, value = top.switch
     before = json.dumps(_value(top.obj, where))
     stop = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if value is None else value
-    return _change(where, stop, before)
+    kept = _change(WHEN_SCALED, "Retain", CLAIMS_BEFORE, "Delete") if _value(top.obj, WHEN_SCALED) == "Delete" else {}
+    return _joined(_change(where, stop, BEFORE, before), kept)
 
 
 def start_change(top: Top) -> dict[str, Any] | None:
     """What makes it as it was before we stopped it; `None` for what we did not stop."""
-    kept = (top.obj["metadata"].get("annotations") or {}).get(BEFORE)
-    if top.kind not in SWITCHES or kept is None or ending(top.obj):
+    noted = top.obj["metadata"].get("annotations") or {}
+    kept = noted.get(BEFORE)
+    if top.switch is None or kept is None or ending(top.obj):
         return None
-    where, value = SWITCHES[top.kind]
+    where, value = top.switch
     try:
         before = json.loads(kept)
     except ValueError:
         before = False if value is True else 1
-    return _change(where, before, None)
+    claims = _change(WHEN_SCALED, noted[CLAIMS_BEFORE], CLAIMS_BEFORE, None) if CLAIMS_BEFORE in noted else {}
+    return _joined(_change(where, before, BEFORE, None), claims)
 
 
-def _tree(pods: list[tuple[ApiKind, Obj]], owned: list[tuple[ApiKind, Obj]]) -> Tree:
+def _tree(pods: list[tuple[ApiKind, Obj]], owned: list[tuple[ApiKind, Obj]], known: set[tuple[str, str]]) -> Tree:
     everything = {obj["metadata"]["uid"]: (kind, obj) for kind, obj in (*pods, *owned)}
     tops: dict[str, tuple[ApiKind | None, Obj]] = {}
     below: dict[str, list[Obj]] = {}
     leaving: list[Obj] = []
     for kind, obj in (*owned, *pods):
-        top = _top(kind, obj, everything)
+        top = _top(kind, obj, everything, known)
         if top is None:
             leaving += [obj] if kind is POD else []
             continue
@@ -202,14 +220,16 @@ def _tree(pods: list[tuple[ApiKind, Obj]], owned: list[tuple[ApiKind, Obj]]) -> 
     return Tree(tuple(sorted(found, key=lambda top: (top.type, top.name))), tuple(leaving))
 
 
-def _top(kind: ApiKind, obj: Obj, everything: Mapping[str, tuple[ApiKind, Obj]]) -> tuple[ApiKind | None, Obj] | None:
-    """The last owner up the chain; `None` when one of a known kind is on record there and is gone."""
+def _top(
+    kind: ApiKind, obj: Obj, everything: Mapping[str, tuple[ApiKind, Obj]], known: set[tuple[str, str]]
+) -> tuple[ApiKind | None, Obj] | None:
+    """The last owner up the chain; `None` when one of a kind that was read is on record there and is gone."""
     seen = {obj["metadata"]["uid"]}
     while reference := _controller(obj):
         uid = reference["uid"]
         if uid not in everything or uid in seen:
             group = reference["apiVersion"].rpartition("/")[0]
-            if (group, reference["kind"]) in KINDS:
+            if (group, reference["kind"]) in known:
                 return None
             named = {"name": reference["name"], "uid": uid, "namespace": obj["metadata"].get("namespace", "")}
             return None, {"apiVersion": reference["apiVersion"], "kind": reference["kind"], "metadata": named}
@@ -238,8 +258,16 @@ def _value(obj: Mapping[str, Any], where: Path) -> Any:
     return found
 
 
-def _change(where: Path, value: Any, before: str | None) -> dict[str, Any]:
-    change: dict[str, Any] = {"metadata": {"annotations": {BEFORE: before}}}
+def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Both changes in one: what stops an owner must not come without what spares its claims."""
+    both = dict(one)
+    for name, value in other.items():
+        both[name] = _joined(both[name], value) if isinstance(value, dict) and name in both else value
+    return both
+
+
+def _change(where: Path, value: Any, note: str, before: str | None) -> dict[str, Any]:
+    change: dict[str, Any] = {"metadata": {"annotations": {note: before}}}
     below = change
     for name in where[:-1]:
         below = below.setdefault(name, {})

@@ -66,8 +66,8 @@ class _Step:
             running = lifecycle.obstacles(owners.read(self._site, self._lease_id))
             problems += [PermanentError(running, NOT_STOPPABLE)] if running else []
             return [*problems, self._kept(kept, until)]
-        problems += self._do(NAMESPACE, space, foreground=False)
-        return [*problems, *self._gone(space)]
+        refused = self._do(NAMESPACE, space, foreground=False)
+        return [*problems, *(refused or self._gone(space))]
 
     def volumes(self, found: Inventory) -> list[ProviderError]:
         """See the volumes go whose claims are gone. What a class retains is only deleted where that is said."""
