@@ -64,7 +64,7 @@ class RecordActivities:
             plan = self._plan()
             metering = metered(wanted.lease, plan, wanted.at)
             ceilings = plan.of(metering.account, wanted.lease.model)
-            fresh = self._bookings.book(wanted.lease, wanted.at)
+            fresh = self._bookings.book(wanted.lease, wanted.at) or wanted.lease.state in UNCOUNTED
             try:
                 self._ledger.reserve(reservation_of(wanted.lease, plan), ceilings, metering)
             except Refused:

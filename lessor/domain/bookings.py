@@ -18,6 +18,9 @@ from lessor.domain.machines import Machine
 SLACK = timedelta(minutes=15)
 """How much later than booked a lease may become usable that was asked for by its length."""
 
+MOMENT = timedelta(minutes=2)
+"""What letting people in takes: a booking with so much more than the length that was asked for is long enough."""
+
 SOON = timedelta(days=365)
 """How far ahead a free time is looked for."""
 
@@ -169,8 +172,13 @@ def asked_for(lease: Lease, now: datetime) -> Span:
     """The time that an approved lease needs a machine for, without what it is kept for afterwards."""
     request = lease.request
     begins = request.begins(now)
-    ends = request.until or begins + (request.duration or timedelta()) + SLACK
+    ends = request.until or end_of(request.duration or timedelta(), begins)
     return Span(begins, max(ends, begins))
+
+
+def end_of(length: timedelta, now: datetime, booked: datetime | None = None) -> datetime:
+    """Until when a machine is needed for a lease of this length that begins now; what is booked stays if it will do."""
+    return booked if booked is not None and booked >= now + length + MOMENT else now + length + SLACK
 
 
 def follows(lease: Lease, booking: Booking) -> tuple[datetime, timedelta]:

@@ -99,6 +99,21 @@ def test_what_is_booked_is_what_is_launched_and_nobody_gets_it_before(pool: Pool
     assert (held.phase, held.begins, held.keep) == (Phase.HELD, START + 2 * HOUR, GRACE)
 
 
+def test_a_reservation_right_before_another_gets_its_machine_though_it_begins_a_moment_late(pool: PoolWorld) -> None:
+    named = Need(instance_type="dgx-1", count=8)
+    first = a_pool_lease(pool, ONE, named, start=START + HOUR, duration=HOUR)
+    pool.provider().book(first, START)
+    next_start = START + 2 * HOUR + SLACK + GRACE + timedelta(minutes=10)
+    pool.provider().book(a_pool_lease(pool, TWO, named, start=next_start, duration=HOUR), START)
+    pool.advance(HOUR + timedelta(seconds=5))
+    order = pool.order(ONE, named, start=START + HOUR, duration=HOUR)
+    provider = pool.provider()
+    launched = provider.launch(order, provider.candidates(order)[0], silent)
+    pool.advance(timedelta(minutes=3))
+    provider.await_usable(order, launched, silent)
+    assert [(one.machine, one.ends) for one in pool.bookings(ONE)] == [("dgx-1", START + 2 * HOUR + SLACK)]
+
+
 def test_a_reservation_gets_another_machine_when_its_own_is_unfit_then(pool: PoolWorld) -> None:
     lease = a_pool_lease(pool, ONE, start=START + HOUR, duration=HOUR)
     pool.provider().book(lease, START)

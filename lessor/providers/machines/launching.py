@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from lessor.domain.bookings import SLACK, TAKEN, Booking, Calendar, Fit, Phase, Span, taken_words
+from lessor.domain.bookings import TAKEN, Booking, Calendar, Fit, Phase, Span, end_of, taken_words
 from lessor.domain.machines import Fitness, Machine
 from lessor.domain.provisioning import Candidate, Order
 from lessor.domain.request import Market
@@ -131,7 +131,7 @@ def keep_of(before: Booking | None, grace: timedelta) -> timedelta:
 def span_of(order: Order, before: Booking | None, grace: timedelta, now: datetime) -> Span:
     """From now until the end that the lease would have if it became usable a little later, and its grace after that."""
     request = order.request
-    ends = request.until or now + (request.duration or timedelta()) + SLACK
+    ends = request.until or end_of(request.duration or timedelta(), now, before.ends if before else None)
     return Span(now, max(ends, now) + keep_of(before, grace))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from lessor.domain.bookings import SLACK, Booking, Calendar, Phase
+from lessor.domain.bookings import Booking, Calendar, Phase, end_of
 from lessor.domain.errors import Refused
 from lessor.domain.machines import Machine
 from lessor.domain.money import Money
@@ -56,7 +56,7 @@ class Usable:
         def later(calendar: Calendar, found: Booking) -> Booking | None:
             if order.request.until is not None or found.granted_at is not None:
                 return found
-            ends = calendar.now + (order.request.duration or timedelta()) + SLACK
+            ends = end_of(order.request.duration or timedelta(), calendar.now, found.ends)
             return calendar.moved(found, max(found.ends, ends), found.keep)
 
         try:
