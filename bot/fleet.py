@@ -112,7 +112,7 @@ class FleetView:
             "tenant": tenant,
             "lease": lease,
             "kind": kind_words(lease.request.kind),
-            "ends": lease.ends_at or lease.request.until,
+            "ends_at": lease.ends_at or lease.request.until,
             "flags": "; ".join(tenant.flags),
             "purpose": quoted(lease.request.purpose, PURPOSE_MOST),
             "zone": person.tz,

@@ -81,7 +81,7 @@ async def test_the_fleet_shows_every_place_its_gpus_and_its_leases(lab: World, c
     message = await requester.wait_for_ephemeral("*Fleet*")
     text = visible_text(message)
     assert (
-        "• A100-80GB: free *5* of 16, at most 4 on one node; leased 2, without a lease 2, unhealthy 2, unknown 5, "
+        "• A100-80GB: free *5* of 16, at most 4 on one node; leased 2, without a lease 2, unhealthy 2, unaccounted for 5, "
         "waiting in the queue 3"
     ) in text
     assert "*The <lab>* (kubernetes)" in text
@@ -105,7 +105,7 @@ async def test_what_a_cloud_has_is_on_demand_and_never_zero(lab: World) -> None:
     requester = lab.slack.person("requester")
     await requester.command("/gpu", "fleet us")
     text = await told(requester, "*Fleet:* us")
-    assert "• A100-80GB: leased *2*, without a lease not looked for, total and free on demand, unknown" in text
+    assert "• A100-80GB: leased *2*, without a lease not looked for, total and free on demand, unaccounted for" in text
     assert f"`{lease.id}` 2 x A100-80GB in us" in text
     assert "The <lab>" not in text
 
@@ -117,8 +117,11 @@ async def test_a_place_that_does_not_answer_spoils_no_other(lab: World, cluster:
     requester = lab.slack.person("requester")
     await requester.command("/gpu", "fleet")
     text = await told(requester, "*Fleet*")
-    assert "free *unknown* of unknown; leased 2, without a lease unknown, unhealthy unknown, unknown unknown" in text
-    assert "could not be read whole: lab: 403 Forbidden, the <ClusterRole> is missing. What was not read" in text
+    assert (
+        "free *unknown* of unknown; leased 2, without a lease unknown, unhealthy unknown, unaccounted for unknown"
+        in text
+    )
+    assert "*Could not be read whole:* lab: 403 Forbidden, the <ClusterRole> is missing. What was not read" in text
     assert "leased *2*, without a lease not looked for" in text
     assert "*Leases:* 2" in text
 

@@ -16,11 +16,15 @@ from bot.details import details
 from bot.facts import facts
 from bot.proposals import Proposal, suggestions
 from lessor.contracts import Answer, MeterReport, Notice, SourceReport, Verb
+from lessor.domain.fleet import Line, PlaceFleet, Tenant
+from lessor.domain.fleet_words import figures
 from lessor.domain.ladder import Brake
 from lessor.domain.lease import Event, Lease, State
 from lessor.domain.pending import Changes
 from lessor.domain.people import StandIn
 from lessor.domain.policy import Outcome
+from lessor.domain.pools import Holder
+from lessor.domain.request import Place
 from lessor.gauging import MeterStatus
 from lessor.ports import StoredEvent
 from lessor.rendering import Renderer, slack_renderer
@@ -125,6 +129,7 @@ def _templates(lease: Lease) -> list[str]:
     names += ["countered", "question", "answered", "reminder", "escalated"]
     names += ["snooze_form", "dispute_form", "stop_form", "snooze_empty", "dispute_empty", "idle_alt"]
     names += ["brake", "meter", "verdicts", "verdict_line"]
+    names += ["fleet", "fleet_place", "fleet_lease", "fleet_holder", "home_free", "access", "kubeconfig"]
     if lease.ends_at:
         names += [notice.value for notice in Notice if notice is not Notice.REQUEST] + ["warning_past"]
     if lease.wish:
@@ -147,6 +152,7 @@ def _more(lease: Lease) -> dict[str, object]:
         "starts": "",
         "suggested": (),
         "projects": "",
+        "capacity": "5 of 16 free now",
     }
     wish = {"decision": "extension-rejected", "by": "U0MANAGER", "why": "too dear"}
     form = {
@@ -158,7 +164,21 @@ def _more(lease: Lease) -> dict[str, object]:
         "verb": "release",
     }
     lists = {"similar": (lease.id,), "one": proposals[0], "lease_id": lease.id, "recorded_only": False}
-    return {**person, **away, **usage, **home, **quote, **wish, **form, **lists, **_doing_nothing()}
+    return {**person, **away, **usage, **home, **quote, **wish, **form, **lists, **_doing_nothing(), **_fleet(lease)}
+
+
+def _fleet(lease: Lease) -> dict[str, object]:
+    """What is told of places, and of the way into a lease."""
+    lab = Place("kubernetes", "lab")
+    line = Line("A100-80GB", total=16, free=5, unhealthy=0, ownerless=2, reserved=1, largest=4, queued=3)
+    place = PlaceFleet(lab, ASKED, (line,), problem="HTTP 403", notes=("a quota is not enforced", "another one"))
+    lines = [{"model": line.model, "on_demand": on, **figures(line), "unit": "slices"} for on in (False, True)]
+    holder = Holder(lab, "pod team/train", "A100-80GB", 2, who="U0SOMEBODY", since=ASKED, flag="held, never ran")
+    shown = {"place": place, "label": "Lab", "lines": lines, "more": 3, "empty": "", "holder": holder}
+    numbers = {"page": 2, "more_places": 2, "more_ownerless": 3, "wanted": "lab", "at": ASKED}
+    leased = {"tenant": Tenant(lease, "idle", ASKED, None, 2), "flags": "held, never ran", "ends_at": LATER}
+    secret = {"file": "kubeconfig", "text": "token", "cluster": True, "until": LATER}
+    return {**shown, **numbers, **leased, **secret, "free": ({"place": "lab", "words": "A100-80GB 5 of 16"},) * 2}
 
 
 def _doing_nothing() -> dict[str, object]:
