@@ -81,8 +81,8 @@ async def test_the_fleet_shows_every_place_its_gpus_and_its_leases(lab: World, c
     message = await requester.wait_for_ephemeral("*Fleet*")
     text = visible_text(message)
     assert (
-        "• A100-80GB: free *5* of 16, at most 4 on one node; leased 2, without a lease 2, unhealthy 2, unaccounted for 5, "
-        "waiting in the queue 3"
+        "• A100-80GB: free *5* of 16, at most 4 on one node; leased 2, without a lease 2, unhealthy 2, "
+        "unaccounted for 5, waiting in the queue 3"
     ) in text
     assert "*The <lab>* (kubernetes)" in text
     assert "*AWS in the US* (aws)" in text
