@@ -18,6 +18,7 @@ from lessor.domain.ladder import Brake
 from lessor.domain.lease import Lease, State
 from lessor.domain.money import Money
 from lessor.domain.records import StoredEvent
+from lessor.domain.storage import gib_months
 from lessor.domain.usage import HourUse
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def lease_facts(lease: Lease, now: datetime, access: str = "") -> Facts:
         "cost": str(cost.amount) if cost else None,
         "compute_cost": _amount(compute_cost(lease, now)),
         "storage_cost": _amount(storage_cost(lease, now)),
+        "storage_gib_months": f"{float(gib_months(lease.storage, now)):.3f}",
         "currency": cost.currency if cost else None,
         "cap": _amount(request.cap),
         "volatile": lease.volatile,

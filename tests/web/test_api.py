@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from lessor.asjson import event_facts, lease_facts
-from lessor.domain.lease import State
+from lessor.domain.billing import Storage
+from lessor.domain.lease import Event, State
 from lessor.ports import LedgerUnavailableError
-from tests.builders import ACCESS, READY, a_place
+from tests.builders import ACCESS, READY, a_place, usd
 from tests.metering import MINUTE, running, silent
 from tests.web.world import World
 
@@ -41,6 +43,12 @@ async def test_one_lease_and_its_history(world: World) -> None:
     told = await get(world, f"/api/leases/{lease.id}")
     assert told == lease_facts(lease, world.now)
     assert (told["state"], told["cost"], told["purpose"]) == ("active", "78.66", "train the ranking model")
+    assert told["storage_gib_months"] == "0.000"
+    kept = replace(lease, storage=(Storage(READY, None, 300, usd("0.08")),), revision=lease.revision + 1)
+    world.record(kept, Event("note", READY, "lessor", {}))
+    world.now = READY + timedelta(days=3)
+    told = await get(world, f"/api/leases/{lease.id}")
+    assert (told["storage_gib_months"], told["storage_cost"]) == ("30.000", "2.40")
     events = (await get(world, f"/api/leases/{lease.id}/events"))["events"]
     assert events == [event_facts(one) for one in world.ledger.events(lease.id)]
     assert [one["type"] for one in events][:2] == ["requested", "assessed"]

@@ -13,10 +13,12 @@ from lessor.domain.billing import Storage
 from lessor.domain.ladder import Brake
 from lessor.domain.lease import Event, State
 from lessor.drawing import Drawer
+from lessor.fleet import Surveying
 from tests.browser import launched_browser, opened_page
 from tests.builders import READY, a_place, a_request, a_story, usd
 from tests.metering import running
 from tests.web.serving import served
+from tests.web.test_fleet import DARK, LAB, Clusters
 from tests.web.world import TOKEN, World
 
 pytestmark = pytest.mark.browser
@@ -91,10 +93,12 @@ async def test_people_find_what_they_look_for_and_pages_keep_themselves_current(
 
 async def test_it_fits_a_phone_in_the_dark_and_needs_no_script(world: World) -> None:
     idle = await a_fleet(world)
+    world.rate = usd("1.80")
+    world.fleet = Surveying(world.ledger, {"kubernetes": Clusters(world)}, {}, lambda: [LAB, DARK], lambda: world.now)
     async with served(world) as url, launched_browser() as browser:
         settings = {"viewport": PHONE, "color_scheme": "dark", "java_script_enabled": False, "is_mobile": True}
         async with opened_page(browser, url, **settings) as page:
-            for path in ("", "/leases", f"/leases/{idle}", "/api"):
+            for path in ("", "/fleet", "/leases", f"/leases/{idle}", "/api"):
                 await page.goto(f"{url}{path}")
                 await expect(page.get_by_role("heading", level=1)).to_be_visible()
                 width = (await page.locator("main").bounding_box() or {})["width"]
@@ -102,6 +106,9 @@ async def test_it_fits_a_phone_in_the_dark_and_needs_no_script(world: World) -> 
             await page.goto(f"{url}/leases")
             await expect(page.get_by_role("link", name=idle)).to_be_visible()
             await picture(page, "dashboard-phone")
+        async with opened_page(browser, f"{url}/fleet", viewport=WINDOW) as page:
+            await expect(page.get_by_role("heading", name="dark")).to_be_visible()
+            await picture(page, "dashboard-fleet")
 
 
 async def test_people_sign_in_with_the_token_and_stay_signed_in(world: World) -> None:

@@ -92,5 +92,5 @@ async def test_an_hour_of_a_place_is_told_by_who_bears_it(clusters: World) -> No
     said = words(await read(clusters, "/fleet?what=a100"))
     assert (
         "An hour of A100-80GB costs 24.00 USD: 0.00 USD for leases, 3.00 USD for what runs without one, 21.00 USD for "
-        "14 that nobody uses, borne by lab itself."
+        "14 that nobody has, borne by lab itself."
     ) in said
