@@ -16,6 +16,7 @@ from lessor.domain.bookings import Phase
 from lessor.domain.lease import Lease, State
 from lessor.domain.request import Need
 from lessor.providers.machines.running import Ran
+from tests.builders import a_quota
 from tests.providers.pool_world import PLACE, PoolWorld
 from tests.world import MANAGER, REQUESTER, Handle, World, activity_time, idle_world
 
@@ -95,6 +96,42 @@ async def test_two_reservations_of_one_machine_never_overlap(world: World, pool:
     await world.sleep(DAY + HOUR + MINUTE)
     await world.until(second, State.ACTIVE)
     assert pool.open_to("dgx-1") == {second.id: ["requester@example.test"]}
+
+
+async def test_an_approval_beyond_the_quota_books_nothing(world: World, pool: ServerPool) -> None:
+    world.allow(a_quota("research", 4))
+    handle = await asked(world, start=await world.env.get_current_time() + DAY, duration=HOUR)
+    await world.until(handle, State.AWAITING_APPROVAL)
+    answer = await world.act(handle, Verb.APPROVE, MANAGER)
+    assert not answer.ok
+    assert "8 more do not fit" in answer.message
+    assert pool.bookings(handle.id) == []
+
+
+async def test_a_suspended_lease_keeps_its_machine_and_is_let_in_again(world: World, pool: ServerPool) -> None:
+    handle, _ = await active(world, duration=8 * HOUR)
+    assert (await world.act(handle, Verb.STOP, REQUESTER)).ok
+    await world.when(handle, lambda found: found.suspended_at is not None, "stopped")
+    assert pool.open_to("dgx-1") == {}
+    other = await asked(world, start=await world.env.get_current_time() + HOUR, duration=HOUR)
+    await world.until(other, State.AWAITING_APPROVAL)
+    assert not (await world.act(other, Verb.APPROVE, MANAGER)).ok
+    assert (await world.act(handle, Verb.START, REQUESTER)).ok
+    await world.until(handle, State.ACTIVE)
+    assert pool.open_to("dgx-1") == {handle.id: ["requester@example.test"]}
+
+
+async def test_a_lease_that_is_asked_back_in_its_grace_has_its_machine_again(world: World, pool: ServerPool) -> None:
+    handle, _ = await active(world, duration=2 * HOUR)
+    assert (await world.act(handle, Verb.RELEASE, REQUESTER)).ok
+    stopped = await world.until(handle, State.STOPPED)
+    assert stopped.stopped_at is not None
+    until = stopped.stopped_at + 5 * HOUR
+    answer = await world.act(handle, Verb.RESTORE, REQUESTER, until=until)
+    assert answer.ok, answer.message
+    await world.until(handle, State.ACTIVE)
+    assert [(one.machine, one.ends, one.phase) for one in pool.bookings(handle.id)] == [("dgx-1", until, Phase.HELD)]
+    assert pool.open_to("dgx-1") == {handle.id: ["requester@example.test"]}
 
 
 async def test_a_later_end_in_anothers_time_is_refused_before_it_is_granted(world: World, pool: ServerPool) -> None:
