@@ -204,6 +204,23 @@ def test_a_pod_that_nobody_makes_is_told_with_the_events_words(world: Beginning)
     assert world.api.existing(LEASE) == []
 
 
+def test_a_pod_that_is_replaced_late_is_waited_for(world: Beginning) -> None:
+    """Such as one whose node is drained while it pulls a large image."""
+    world.api.nodes.waiting = "ContainerCreating"
+    order, made = launched(world)
+
+    def later(_: str) -> None:
+        minutes = (world.now - BEGIN) / timedelta(minutes=1)
+        pod = world.api.objects.get((POD, LEASE, "workspace-0"))
+        if pod is not None and 20 <= minutes < 21:
+            pod["metadata"] |= {"finalizers": ["example.com/slow"], "deletionTimestamp": "2026-11-28T09:20:00Z"}
+        elif pod is not None and minutes >= 21 and pod["metadata"].pop("finalizers", None):
+            world.api.nodes.waiting = ""
+            world.api.remove((POD, LEASE, "workspace-0"))
+
+    assert usable.await_usable(world.site, order, made, later).launched_at >= BEGIN + timedelta(minutes=21)
+
+
 def test_an_attempt_waits_for_a_limited_time(world: Beginning) -> None:
     world.config = replace(world.config, pending_after=timedelta(hours=6))
     world.api.nodes.room = False

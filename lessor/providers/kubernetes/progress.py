@@ -8,8 +8,8 @@ from typing import Any
 
 from lessor.ports import NoCapacityError, PermanentError, ProviderError
 from lessor.providers.kubernetes import pods, workspace
-from lessor.providers.kubernetes.api import EVENT, POD, STATEFUL_SET, Obj
-from lessor.providers.kubernetes.ours import created_at, ending
+from lessor.providers.kubernetes.api import EVENT, POD, Obj
+from lessor.providers.kubernetes.ours import ending
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.tenancy import Tenancy
 
@@ -27,11 +27,16 @@ class Progress:
     since: datetime | None = None
 
 
-def of_workspace(site: Site, there: Tenancy) -> Progress:
-    """Whether the pod runs and is ready. Each thing that it waits for has the place's time to come about (case D05)."""
+def of_workspace(site: Site, there: Tenancy, begun: datetime) -> Progress:
+    """Whether the pod runs and is ready. Each thing that it waits for has the place's time to come about (case D05).
+
+    `begun` is since when it is watched: nobody knows how long a pod is missing that nobody has made.
+    """
     pod = site.api.get(POD, workspace.POD, there.lease_id)
-    if pod is None or ending(pod):
-        return _without_pod(site, there)
+    if pod is None:
+        return _without_pod(site, there, begun)
+    if ending(pod):
+        return Progress("its pod is being replaced")
     use = pods.pod_use(site, pod)
     if not use.node:
         why = use.unscheduled or "the scheduler has not looked at it yet"
@@ -44,13 +49,12 @@ def of_workspace(site: Site, there: Tenancy) -> Progress:
     return Progress(since=use.since)
 
 
-def _without_pod(site: Site, there: Tenancy) -> Progress:
+def _without_pod(site: Site, there: Tenancy, begun: datetime) -> Progress:
     """Nobody has made the pod: admission refuses it, or its controller is away."""
-    owner = site.api.get(STATEFUL_SET, workspace.NAME, there.lease_id)
     events = site.api.list(EVENT, there.lease_id, fields=f"involvedObject.name={workspace.NAME}")
     refused = [str(one.get("message", "")) for one in events if one.get("type") == "Warning"]
     why = refused[-1][:LONGEST_WORDS] if refused else "nobody has made its pod yet"
-    return _waiting(site, created_at(owner) if owner else None, why, _broken(site, there, why))
+    return _waiting(site, begun, why, _broken(site, there, why))
 
 
 def _waiting(site: Site, since: datetime | None, missing: str, failed: ProviderError) -> Progress:

@@ -65,7 +65,7 @@ def _progress(site: Site, there: Tenancy, begun: datetime) -> Progress:
         return Progress(missing)
     if site.api.get(ROLE_BINDING, access.BINDING, there.lease_id) is None:
         return Progress("nobody has a role in it yet")
-    return of_workspace(site, there) if there.kind is LeaseKind.WORKSPACE else Progress()
+    return of_workspace(site, there, begun) if there.kind is LeaseKind.WORKSPACE else Progress()
 
 
 def _launched_at(site: Site, there: Tenancy, since: datetime | None, heartbeat: Heartbeat) -> datetime:
