@@ -68,6 +68,19 @@ def test_people_get_into_the_sandboxs_machines_and_out_again(data: Path, ledger:
     assert (keys.read_text(), provider.look(LEASE, PLACE).clean) == ("", True)
 
 
+def test_a_pool_that_works_says_nothing_and_one_that_does_not_says_what(data: Path, ledger: SqlLedger) -> None:
+    assert opened(data, ledger).checkup(PLACE).fine
+    (data / "machines" / "health").unlink()
+    (data / "machines" / "lab-1").rmdir()
+    assert opened(data, ledger).checkup(PLACE).problem == (
+        "the hook health cannot be started: machines/health is no executable; who gets into lab-1 could not be seen"
+    )
+    (data / "machines" / "lessor-authorized-keys").chmod(0o644)
+    problem = opened(data, ledger).checkup(PLACE).problem
+    assert "the hook verify cannot be started: machines/lessor-authorized-keys is no executable" in problem
+    assert "could not be seen: machines/lessor-authorized-keys cannot be started: Permission denied" in problem
+
+
 def test_a_file_makes_a_machine_unfit(data: Path, ledger: SqlLedger) -> None:
     (data / "machines" / "dgx-1" / "unfit").write_text("a fan stands still")
     (seen,) = opened(data, ledger).conditions(PLACE)

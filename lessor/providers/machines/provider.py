@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from lessor.books import BookingBook
 from lessor.catalog import Catalogue
 from lessor.domain.bookings import TAKEN, Booking
+from lessor.domain.checkup import Checkup
 from lessor.domain.lease import Lease
 from lessor.domain.machines import Fitness, Health
 from lessor.domain.pools import Census
@@ -17,7 +18,7 @@ from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import Condition, Kind, Resource, Sighting, Tagged
 from lessor.ports import Heartbeat, PermanentError, ProviderError, RetryableError
-from lessor.providers.machines import census, seen
+from lessor.providers.machines import census, checking, seen
 from lessor.providers.machines.diary import Diary
 from lessor.providers.machines.health import HealthLooks
 from lessor.providers.machines.hooks import Access, Hooks, Runner
@@ -158,6 +159,10 @@ class MachinesProvider:
     def census(self, place: Place) -> Census:
         """What the pool has and who holds it, by the record."""
         return census.census(self._pool(place), place, self._diary, self._clock)
+
+    def checkup(self, place: Place) -> Checkup:
+        """Whether the pool's inventory can be read, its executables are there, and its machines answer."""
+        return checking.check(self._pool(place), self._letting, _silent)
 
     def book(self, lease: Lease, at: datetime) -> bool:
         """Keep a machine for an approved lease. Raises `Refused` ("booked") when one with a start cannot have any."""
