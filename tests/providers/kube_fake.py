@@ -215,7 +215,7 @@ class FakeApi:
         if kind.namespaced and space is None:
             raise PermanentError(f"{self.name} has no namespace {key[1]}", "not-found")
         if space is not None and "deletionTimestamp" in space["metadata"]:
-            raise PermanentError(f"the namespace {key[1]} is being terminated", "forbidden")
+            raise PermanentError(f"the namespace {key[1]} is being terminated", "terminating")
         number = next(self.count)
         stamp = self.clock().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         meta: Obj = {"name": key[2], "uid": f"00000000-0000-4000-8000-{number:012d}", "creationTimestamp": stamp}

@@ -206,6 +206,20 @@ def test_nothing_is_made_in_a_namespace_that_is_going(world: Beginning) -> None:
     assert caught.value.code == "terminating"
 
 
+def test_a_namespace_that_somebody_deletes_meanwhile_is_begun_anew(world: Beginning) -> None:
+    order = world.order()
+
+    def meanwhile(what: str) -> None:
+        if what == f"creating NetworkPolicy lessor in {LEASE}":
+            world.api.remove((NAMESPACE, "", LEASE))
+
+    with pytest.raises(RetryableError, match="begun anew"):
+        world.launch(order, meanwhile)
+    assert world.api.existing(LEASE) == []
+    world.lease(order)
+    assert world.api.existing(LEASE) == PIECES
+
+
 # -- room -----------------------------------------------------------------------------------------------------------
 
 

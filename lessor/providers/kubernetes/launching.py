@@ -21,6 +21,8 @@ UNFIT = frozenset({"bad-quantity", "invalid", "quota", "template", "unknown-type
 """What is wrong with the thing itself. Other refusals, such as a right that is missing, say nothing about what is
 there: nothing is deleted for them, and the lease is taken down when it has failed.
 """
+VANISHED = frozenset({"not-found", "terminating"})
+"""Somebody deletes the namespace while it is furnished."""
 
 
 def launch(site: Site, order: Order, candidate: Candidate, heartbeat: Heartbeat) -> tuple[Resource, ...]:
@@ -49,6 +51,8 @@ def complete(site: Site, order: Order, there: Tenancy, heartbeat: Heartbeat) -> 
         undo(site, there, heartbeat)
         raise
     except PermanentError as error:
+        if error.code in VANISHED:
+            raise RetryableError(f"{error}; it is begun anew", error.code) from error
         if error.code not in UNFIT:
             raise
         undo(site, there, heartbeat)

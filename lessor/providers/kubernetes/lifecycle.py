@@ -213,7 +213,7 @@ def _require_room(site: Site, there: Tenancy) -> None:
 def _await_workspace(site: Site, there: Tenancy, heartbeat: Heartbeat) -> None:
     """See the lease's own pod run; what does not is stopped again, so that it holds nothing unseen."""
     begun = site.clock()
-    while (seen := progress.of_workspace(site, there)).missing:
+    while (seen := progress.of_workspace(site, there, begun)).missing:
         waited = site.clock() - begun
         if seen.failed is not None and waited >= site.config.pending_after:
             gate.freeze(site, there.obj, heartbeat)
