@@ -135,7 +135,7 @@ def _servers(sandbox: Sandbox, plain: dict[str, str]) -> tuple[Child, ...]:
     aws = _python("lessor.sandbox.aws", "--port", str(ports.aws), "--state", str(root / "aws.state"))
     slack = _python("lessor.sandbox.slack", "--port", str(ports.slack), "--state", str(root / "slack.json"))
     mail = _python("lessor.sandbox.mail", "--port", str(ports.mail), "--smtp-port", str(ports.smtp))
-    world = ("--aws", sandbox.aws_url, "--cluster", sandbox.cluster_page)
+    world = ("--aws", sandbox.aws_url, "--cluster", sandbox.cluster_page, "--pools", str(sandbox.data.config))
     gpus = _python("lessor.sandbox.gpus", "--port", str(ports.gpus), *world, "--state", str(root / "gpus.json"))
     return (
         Child("temporal", "the Temporal server", _temporal(sandbox), plain, namespace_served),

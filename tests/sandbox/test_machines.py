@@ -20,6 +20,7 @@ from lessor.ports import RetryableError
 from lessor.providers.machines import MachinesProvider
 from lessor.reload import LiveConfig
 from lessor.sandbox import machines
+from lessor.sandbox.gpus.pool import in_pool
 from lessor.sandbox.machines import lay_machines
 from lessor.wiring import utc_now
 from tests.builders import a_request
@@ -90,6 +91,25 @@ def test_a_file_makes_a_machine_unfit(data: Path, ledger: SqlLedger) -> None:
         "it ended with 1; it said: a fan stands still",
     )
     assert leased(opened(data, ledger), Need("A100-80GB", 8)) == "ssh dgx-2.example.com"
+
+
+def test_exporters_speak_of_machines_that_somebody_gets_into(data: Path, ledger: SqlLedger) -> None:
+    assert in_pool(data / "lessor.yaml", load_catalogue()) == []
+    provider = opened(data, ledger)
+    leased(provider, Need("A100-80GB", 8))
+    (seen,) = in_pool(data / "lessor.yaml", load_catalogue())
+    assert (seen.id, seen.model, seen.gpus, seen.lease, seen.found_as) == (
+        "dgx-1",
+        "A100-80GB",
+        8,
+        LEASE,
+        {"instance_id": "dgx-1"},
+    )
+    provider.stop(LEASE, PLACE, silent)
+    assert in_pool(data / "lessor.yaml", load_catalogue()) == []
+    (data / "lessor.yaml").write_text("places: [")
+    with pytest.raises(ValueError, match=r"lessor.yaml:1"):
+        in_pool(data / "lessor.yaml", load_catalogue())
 
 
 def test_what_people_changed_is_kept(data: Path) -> None:

@@ -20,6 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m lessor.sandbox.gpus", description=__doc__)
     parser.add_argument("--aws", required=True, help="address of the AWS simulator, whose machines have the GPUs")
     parser.add_argument("--cluster", default="", help="address of the simulated cluster's page, whose pods have GPUs")
+    parser.add_argument("--pools", type=Path, help="a lessor.yaml whose pools of machines have GPUs as well")
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--every", type=float, default=0.5, help="seconds between two samples")
@@ -39,8 +40,9 @@ async def _serve(simulation: Simulation, chosen: argparse.Namespace) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     aws = SimulatorClient(chosen.aws, timeout=2.0)
     cluster = ClusterClient(chosen.cluster, timeout=2.0) if chosen.cluster else None
+    seen = sources(aws, cluster, load_catalogue(), chosen.pools)
     keepers = [
-        asyncio.create_task(keep_seeing(simulation, sources(aws, cluster, load_catalogue()), 2 * chosen.every)),
+        asyncio.create_task(keep_seeing(simulation, seen, 2 * chosen.every)),
         asyncio.create_task(keep_sampling(simulation, chosen.every)),
     ]
     async with listening(simulation, chosen.port, chosen.host) as url:

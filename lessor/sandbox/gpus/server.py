@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from importlib.resources import files
+from pathlib import Path
 
 from aiohttp import web
 
@@ -24,6 +25,7 @@ from lessor.sandbox.aws.client import SimulatorClient
 from lessor.sandbox.gpus.exposition import page, targets
 from lessor.sandbox.gpus.machines import Machine, running
 from lessor.sandbox.gpus.pods import in_cluster
+from lessor.sandbox.gpus.pool import in_pool
 from lessor.sandbox.gpus.prometheus import Api
 from lessor.sandbox.gpus.simulation import Simulation
 from lessor.sandbox.kubernetes.client import ClusterClient
@@ -95,11 +97,15 @@ async def keep_seeing(simulation: Simulation, sources: Mapping[str, Look], every
         await asyncio.sleep(every)
 
 
-def sources(aws: SimulatorClient, cluster: ClusterClient | None, catalogue: Catalogue) -> dict[str, Look]:
-    """Where there are GPUs: the AWS simulator, and the simulated cluster if there is one."""
+def sources(
+    aws: SimulatorClient, cluster: ClusterClient | None, catalogue: Catalogue, pools: Path | None = None
+) -> dict[str, Look]:
+    """Where there are GPUs: the AWS simulator, the simulated cluster, and pools of a `lessor.yaml`."""
     found: dict[str, Look] = {"The AWS simulator": lambda: running(aws.state()["instances"], catalogue)}
     if cluster is not None:
         found["The simulated cluster"] = lambda: in_cluster(cluster.state(), catalogue)
+    if pools is not None:
+        found["The pool of machines"] = lambda: in_pool(pools, catalogue)
     return found
 
 
