@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 
 from lessor.censuses import Censuses
 from lessor.domain import fleet
-from lessor.domain.fleet import SHOWN, Fleet, Gpus, Record
+from lessor.domain.clouds import Gpus, cloud_census
+from lessor.domain.fleet import SHOWN, Fleet, Record
 from lessor.domain.lease import Lease
 from lessor.domain.pools import Census
 from lessor.domain.request import Place
@@ -109,7 +110,7 @@ class Surveying:
         if watch is None:
             return Census(place, at, problem=f"nothing here can read places of kind {place.provider}")
         leases = {one.id: one for one in self._open()}
-        return fleet.cloud_census(place, watch.conditions(place), leases, self._gpus, at)
+        return cloud_census(place, watch.conditions(place), leases, self._gpus, at)
 
     def _record(self, read: Sequence[Census]) -> Record:
         """The leases on record now, those that were over when their places had just been read among them."""

@@ -6,7 +6,7 @@ ever made smaller by one (law 1): what a place did not say is unknown there, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -18,7 +18,6 @@ from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.pools import Census, Holder, Pool
 from lessor.domain.request import Place
-from lessor.domain.resource import LEASED, Condition, Tagged
 from lessor.domain.resting import rests_since
 from lessor.domain.states import State
 
@@ -28,14 +27,8 @@ RIGHTS = frozenset({State.PROVISIONING, State.ACTIVE, State.ENDING})
 SHOWN = RIGHTS | {State.SUSPENDED, State.STOPPED, State.DELETING, State.BLOCKED, State.WAITING_FOR_CAPACITY}
 """Leases that the fleet lists: all that have something in a place, or wait for it."""
 
-HOLDING = frozenset({Condition.PENDING, Condition.RUNNING, Condition.STOPPING})
-"""Conditions in which a machine of a cloud keeps its GPUs from others."""
-
 STOPPED = "stopped"
 UNMETERED = "not metered"
-
-Gpus = Callable[[str], tuple[str, int] | None]
-"""Model and number of GPUs of an instance type; `None` where nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -120,30 +113,6 @@ def place_fleet(census: Census, record: Record, *, on_demand: bool = False) -> P
         _line(pool, mine, held, ownerless, census, on_demand=on_demand) for pool in _pools(census, mine, ownerless)
     )
     return PlaceFleet(census.place, census.at, lines, tenants, ownerless, census.problem, census.notes, on_demand)
-
-
-def cloud_census(
-    place: Place, found: Iterable[Tagged], leases: Mapping[str, Lease], gpus: Gpus, at: datetime
-) -> Census:
-    """What a cloud shows of the machines that carry a lease, as a reading; how many it has besides is nobody's number.
-
-    What a lease has counts as what it was approved for. Another machine of a type that the catalogue does not have is
-    told in the notes, and makes the number of its model unknown.
-    """
-    holders: dict[str, Holder] = {}
-    notes, strange = [], {}
-    for one in found:
-        if one.kind not in LEASED or one.condition not in HOLDING:
-            continue
-        lease = leases.get(one.lease)
-        known = (lease.model, lease.gpus) if lease else gpus(one.type)
-        if known is None:
-            notes.append(f"{one.id} runs without a lease; how many GPUs a {one.type or 'machine'} has is not known")
-            strange[one.type] = Pool(place, one.type)
-        else:
-            key = lease.id if lease else one.ref
-            holders.setdefault(key, Holder(place, one.ref, *known, lease=one.lease, since=one.created_at))
-    return Census(place, at, tuple(strange.values()), tuple(holders.values()), notes=tuple(notes))
 
 
 def narrowed(fleet: Fleet, wanted: str) -> Fleet:

@@ -11,6 +11,7 @@ from fractions import Fraction
 import pytest
 from typer.testing import Result
 
+from lessor.config import loads
 from lessor.domain.fleet import Fleet, Line, PlaceFleet, Tenant
 from lessor.domain.lease import State
 from lessor.domain.pools import Holder
@@ -18,6 +19,7 @@ from lessor.domain.request import LeaseKind, Place
 from lessor.domain.vacancy import Vacancy
 from tests.builders import a_lease, a_quote, a_request, an_offer, usd
 from tests.cli.conftest import NOW, FakeGateway
+from tests.config.sample import VALID
 
 Lessor = Callable[..., Result]
 LAB, US = Place("kubernetes", "lab"), Place("aws", "us")
@@ -126,6 +128,7 @@ def test_as_json_unknown_is_null_and_never_zero(lessor: Lessor) -> None:
         "reserved": None,
         "largest": None,
         "queued": None,
+        "an_hour": None,
     }
     assert lab["leases"] == [
         {
@@ -178,3 +181,26 @@ def test_a_request_shows_what_is_free_before_it_is_sent(
 
 def test_where_machines_are_made_on_demand_nothing_is_said_to_be_free(lessor: Lessor) -> None:
     assert not [row for row in shown(lessor("request", *WANTED)) if row.startswith(("Free", "Kind"))]
+
+
+CLUSTER = "places:\n  - {name: lab, provider: kubernetes, kubernetes: {context: lab, kinds: [workspace, namespace]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (("in lab",), "workspace"),
+        (("in lab", "--kind", "namespace"), "namespace"),
+        (("as namespace in lab",), "namespace"),
+    ],
+)
+def test_a_request_shows_and_sends_the_kind_that_is_meant(
+    lessor: Lessor, gateway: FakeGateway, words: tuple[str, ...], kind: str
+) -> None:
+    gateway.config = loads(VALID.partition("places:")[0] + CLUSTER)
+    text, *options = words
+    result = lessor("request", f"2 x a100 80gb for 8h training 'rank them' {text}", *options)
+    assert f"Kind {kind}" in shown(result)
+    [(sent, _)] = gateway.requests
+    assert sent.place == LAB
+    assert sent.kind is (None if text == "in lab" and not options else LeaseKind(kind))

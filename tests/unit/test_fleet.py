@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lessor.domain.clouds import cloud_census
 from lessor.domain.errors import Refused
-from lessor.domain.fleet import Fleet, Line, PlaceFleet, Record, cloud_census, narrowed, place_fleet
+from lessor.domain.fleet import Fleet, Line, PlaceFleet, Record, narrowed, place_fleet
 from lessor.domain.idle import Standing, Verdict
 from lessor.domain.lease import Lease, State
 from lessor.domain.pools import Census, Holder, Pool
