@@ -86,10 +86,10 @@ def in_force(terms: IdleTerms | None, lease: Lease) -> dict[str, object]:
 
 
 def levels(terms: IdleTerms, *, held: bool = False, only: Collection[str] = ()) -> tuple[Level, ...]:
-    """The thresholds by the level that set them, the default ones first (cases E22 and E25); of all, or `only` some."""
+    """The thresholds by the level that set them, the default ones first (cases E22 and E25); of all, or `only` some as far as they are something."""
     found: dict[str, list[tuple[str, str]]] = {BUILT_IN: []}
     for name, written in _SPELLED.items():
-        if only and name not in only:
+        if only and (name not in only or (name in _SOMETIMES and not getattr(terms, name))):
             continue
         value, origin = getattr(terms, name), terms.origins.get(name, BUILT_IN)
         absent = not held if name == "held_stop" else name in _SOMETIMES and not value
