@@ -86,7 +86,10 @@ def in_force(terms: IdleTerms | None, lease: Lease) -> dict[str, object]:
 
 
 def levels(terms: IdleTerms, *, held: bool = False, only: Collection[str] = ()) -> tuple[Level, ...]:
-    """The thresholds by the level that set them, the default ones first (cases E22 and E25); of all, or `only` some as far as they are something."""
+    """The thresholds by the level that set them, the default ones first (cases E22 and E25).
+
+    With `only` it is these, as far as they are something.
+    """
     found: dict[str, list[tuple[str, str]]] = {BUILT_IN: []}
     for name, written in _SPELLED.items():
         if only and (name not in only or (name in _SOMETIMES and not getattr(terms, name))):
