@@ -96,7 +96,7 @@ DEFAULT: Final[dict[str, Any]] = {
                 "command": "/gpu",
                 "description": "Ask for GPUs, extend and release them",
                 "usage_hint": "[request | list | show | extend | shorten | release | snooze | stop | start | transfer"
-                " | share | away | quota | help]",
+                " | share | away | quota | fleet | access | help]",
                 "suggestions": [
                     "request [what and until when]",
                     "list",
@@ -118,6 +118,8 @@ DEFAULT: Final[dict[str, Any]] = {
                     "away until WHEN [@PERSON]",
                     "back",
                     "quota",
+                    "fleet [PLACE or MODEL]",
+                    "access ID",
                     "admin brake on REASON",
                     "admin brake off REASON",
                     "admin meter",
