@@ -6,6 +6,7 @@ Security level of the namespace hold it to the lease's GPUs and to what an ordin
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,18 +26,29 @@ NAME = "workspace"
 POD = f"{NAME}-0"
 VOLUME = "data"
 TEMPLATE = "workspace.yaml.j2"
+MISTAKES = (
+    TemplateError,
+    yaml.YAMLError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What a template can run into, besides what it makes that is no object of ours."""
 _ALLOWED = {(kind.api_version, kind.kind): kind for kind in (CLAIM, STATEFUL_SET)}
 
 
 def objects(site: Site, order: Order, there: Tenancy) -> tuple[tuple[ApiKind, Obj], ...]:
     """What to apply, volumes first. Raises `PermanentError` ("template") with what is wrong in it."""
-    name = site.config.workspace.template or TEMPLATE
+    name, values = site.config.workspace.template or TEMPLATE, _values(site, order, there)
     try:
-        text = site.renderer.render(name, **_values(site, order, there))
-        found = [one for one in yaml.safe_load_all(text) if one is not None]
-    except (TemplateError, yaml.YAMLError) as error:
-        raise _unfit(name, str(error).replace("\n", " ")) from error
-    made = [_placed(name, there, obj) for obj in found]
+        text = site.renderer.render(name, **values)
+        made = [_placed(name, there, obj) for obj in yaml.safe_load_all(text) if obj is not None]
+        json.dumps([obj for _, obj in made])
+    except MISTAKES as error:
+        raise _unfit(name, f"{type(error).__name__}: {' '.join(str(error).split())}") from error
     if [kind for kind, _ in made].count(STATEFUL_SET) != 1 or ("StatefulSet", NAME) not in _names(made):
         raise _unfit(name, f"it has to make exactly one StatefulSet, called {NAME}")
     return tuple(sorted(made, key=lambda one: one[0] == STATEFUL_SET))
