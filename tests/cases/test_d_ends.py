@@ -33,6 +33,7 @@ from tests.providers.kube_world import PLACE, RATES, KubeWorld, SimulatedGround,
 GPU = {"limits": {"nvidia.com/gpu": "1"}}
 TOLERANT = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
 POD: dict[str, Any] = {"containers": [{"name": "main", "image": "train", "resources": GPU}], "tolerations": TOLERANT}
+FLAVOR = {"name": "a100", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": "8"}]}
 SHIPPED = Path(inspect.getfile(KubernetesProvider)).parent
 
 
@@ -155,6 +156,25 @@ def test_D07_a_job_is_suspended_and_a_notebook_stopped_its_own_way(lab: Lab) -> 
     assert (lab.get("Job", "fit")["spec"]["suspend"], lab.names("Pod")) == (True, [])
     stopped = lab.get("Notebook", "book")["metadata"]["annotations"]["kubeflow-resource-stopped"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", stopped)
+
+
+def test_D07_a_job_that_waited_in_a_queue_is_not_woken_by_it(lab: Lab) -> None:
+    lab.ground.running.add_on("kueue")
+    covers = {"coveredResources": ["nvidia.com/gpu"], "flavors": [FLAVOR]}
+    lab.ground.running.create("ResourceFlavor", {"metadata": {"name": "a100"}, "spec": {}})
+    spec = {"namespaceSelector": {}, "resourceGroups": [covers]}
+    lab.ground.running.create("ClusterQueue", {"metadata": {"name": "gpus"}, "spec": spec})
+    lab.place = replace(lab.place, cluster_queue="gpus")
+    provider = lab.begin()
+    spec = {"suspend": True, "template": {"spec": {**POD, "restartPolicy": "Never"}}}
+    lab.make("Job", "fit", spec, labels={"kueue.x-k8s.io/queue-name": "default"})
+    assert (lab.get("Job", "fit")["spec"]["suspend"], len(lab.names("Pod"))) == (False, 1)
+    provider.stop(LEASE_ID, PLACE, silent)
+    lab.ground.running.advance(seconds=60)
+    assert (lab.get("Job", "fit")["spec"]["suspend"], lab.names("Pod")) == (True, [])
+    provider.start(LEASE_ID, PLACE, silent)
+    lab.ground.running.advance(seconds=60)
+    assert (lab.get("Job", "fit")["spec"]["suspend"], len(lab.names("Pod"))) == (False, 1)
 
 
 @pytest.mark.parametrize("kind", ["Rollout", "VirtualMachineInstance"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -12,16 +11,13 @@ from lessor.catalog import load_catalogue
 from lessor.domain.money import Money
 from lessor.domain.request import Place
 from lessor.domain.resource import Condition, Kind, Resource
-from lessor.providers.kubernetes import api as kinds
 from lessor.providers.kubernetes.api import (
     CLAIM,
-    DEPLOYMENT,
     LIMIT_RANGE,
     NAMESPACE,
     NODE,
     POD,
     RESOURCE_QUOTA,
-    STATEFUL_SET,
     ApiKind,
     Obj,
 )
@@ -132,10 +128,3 @@ def quota() -> Obj:
     hard = {"requests.nvidia.com/gpu": "4", "requests.amd.com/gpu": "0", "requests.storage": "200Gi"}
     meta = {"name": "lessor", "namespace": LEASE, "labels": LABELS}
     return {"apiVersion": "v1", "kind": RESOURCE_QUOTA.kind, "metadata": meta, "spec": {"hard": hard}}
-
-
-def every_kind() -> Iterator[ApiKind]:
-    return (one for one in vars(kinds).values() if isinstance(one, ApiKind))
-
-
-__all__ = ["BEGIN", "DEPLOYMENT", "GPU", "LABELS", "LEASE", "STATEFUL_SET", "Leased", "every_kind", "quota", "space"]
