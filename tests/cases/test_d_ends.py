@@ -162,8 +162,8 @@ def test_D07_a_job_that_waited_in_a_queue_is_not_woken_by_it(lab: Lab) -> None:
     lab.ground.running.add_on("kueue")
     covers = {"coveredResources": ["nvidia.com/gpu"], "flavors": [FLAVOR]}
     lab.ground.running.create("ResourceFlavor", {"metadata": {"name": "a100"}, "spec": {}})
-    spec = {"namespaceSelector": {}, "resourceGroups": [covers]}
-    lab.ground.running.create("ClusterQueue", {"metadata": {"name": "gpus"}, "spec": spec})
+    queue = {"namespaceSelector": {}, "resourceGroups": [covers]}
+    lab.ground.running.create("ClusterQueue", {"metadata": {"name": "gpus"}, "spec": queue})
     lab.place = replace(lab.place, cluster_queue="gpus")
     provider = lab.begin()
     spec = {"suspend": True, "template": {"spec": {**POD, "restartPolicy": "Never"}}}
