@@ -15,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from lessor.contracts import Delivery, Notice, NotifyInput, PageInput, Verb
     from lessor.domain.lease import Change, Event, Lease
     from workflows.details import details
-    from workflows.notices import notices, snoozed_again
+    from workflows.notices import notices
 
 
 _ANEW = dict.fromkeys(("changes-accepted", "revised", "price-rose", "facts-changed"), Notice.REQUEST)
@@ -119,9 +119,7 @@ class Courier:
     def tell(self, lease: Lease, events: tuple[Event, ...]) -> None:
         """Queue what these events call for; a message that still waits is overtaken by a newer one of its kind."""
         self._asked_anew |= {ASKED_ANEW[e.type]: lease.revision for e in events if e.type in ASKED_ANEW}
-        # Leases that run since before this was told go on without it.
-        again = any(map(snoozed_again, events)) and workflow.patched("snoozed-again")
-        for notice in notices(lease, events, again=again):
+        for notice in notices(lease, events):
             self._queue = deque(w for w in self._queue if w.notice is not notice)
             self._queue.append(NotifyInput(lease.id, notice, lease.revision))
 

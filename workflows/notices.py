@@ -65,13 +65,10 @@ _TO_THE_WARNED = frozenset({"idle-cleared", "idle-unknown", "snoozed", "verdict-
 """What takes a warning back; it is told to those who had one."""
 
 
-def notices(lease: Lease, events: tuple[Event, ...], *, again: bool = True) -> tuple[Notice, ...]:
-    """The messages that `events` call for, in order, each once; a request that nobody has to decide needs no card.
-
-    Without `again` nothing is made of a snooze on top of one that holds.
-    """
+def notices(lease: Lease, events: tuple[Event, ...]) -> tuple[Notice, ...]:
+    """The messages that `events` call for, in order, each once; a request that nobody has to decide needs no card."""
     wanted = [notice for e in events if (notice := _notice(lease, e))]
-    if again and Notice.IDLE_OVER not in wanted and any(map(snoozed_again, events)):
+    if Notice.IDLE_OVER not in wanted and any(map(_snoozed_again, events)):
         wanted.append(Notice.IDLE_OVER)
     if lease.state is State.AWAITING_APPROVAL and any(e.type == "assessed" for e in events):
         wanted.insert(0, Notice.REQUEST)
@@ -82,7 +79,7 @@ def notices(lease: Lease, events: tuple[Event, ...], *, again: bool = True) -> t
     return tuple(dict.fromkeys(wanted))
 
 
-def snoozed_again(event: Event) -> bool:
+def _snoozed_again(event: Event) -> bool:
     """Whether somebody snoozed what was snoozed already: what says until when has to say it anew."""
     return event.type == "snoozed" and event.data.get("again") == "yes"
 

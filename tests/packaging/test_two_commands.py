@@ -21,7 +21,16 @@ def test_make_help_lists_the_commands() -> None:
 def test_make_test_runs_every_check_and_ends_with_pytest() -> None:
     # In a clone everything is old enough to be set up; here only the order of the commands matters.
     commands = _run("make", "--dry-run", "--always-make", "test").stdout
-    order = ["uv sync", "ruff check", "ruff format --check", "mypy", "lint-imports", "get-browser.sh", "get-kube.sh", "pytest"]
+    order = [
+        "uv sync",
+        "ruff check",
+        "ruff format --check",
+        "mypy",
+        "lint-imports",
+        "get-browser.sh",
+        "get-kube.sh",
+        "pytest",
+    ]
     places = [commands.index(step) for step in order]
     assert places == sorted(places)
     assert '&& KUBEBUILDER_ASSETS="$assets" .venv/bin/pytest ' in commands.strip().splitlines()[-1]

@@ -133,7 +133,6 @@ def test_a_snooze_on_top_of_one_says_so_and_one_after_it_does_not() -> None:
     assert [change.events[0].data.get("again") for change in (first, second, later)] == [None, "yes", None]
     told = [notices(change.lease, change.events) for change in (first, second, later)]
     assert told == [(Notice.IDLE_OVER,), (Notice.IDLE_OVER,), ()]
-    assert notices(second.lease, second.events, again=False) == ()
 
 
 def test_a_stop_for_a_wrong_verdict_can_still_be_called_so() -> None:
