@@ -100,7 +100,8 @@ class Hooks:
         ran = self._run(pool.commands.health, request, limit, lambda: heartbeat(what), folder)
         if ran.code == 0:
             return Fitness.FIT, ""
-        return (Fitness.UNFIT if ran.started else Fitness.UNKNOWN), _why(ran)
+        said = ran.words if ran.code is not None else ""
+        return (Fitness.UNFIT if ran.started else Fitness.UNKNOWN), said or _why(ran)
 
     def _change(
         self, command: Sequence[str], request: Mapping[str, Any], pool: Pool, machine: Machine, heartbeat: Heartbeat
