@@ -141,7 +141,7 @@ async def _look_at_cluster(page: Page, lease_id: str) -> None:
 
 async def _stop(page: Page, evidence: Evidence, cluster: Cluster, lease_id: str) -> None:
     await _command(page, f"/gpu stop {lease_id}")
-    await page.get_by_test_id("messages").get_by_test_id("stop").last.click(timeout=SOON)
+    await _told(page, "Stop", lease_id).get_by_test_id("stop").click(timeout=SOON)
     await evidence.lease_when(lease_id, lambda lease: lease.state is State.SUSPENDED)
     await cluster.until(lambda: cluster.running(lease_id) == [])
     assert lease_id in cluster.names()
@@ -155,7 +155,7 @@ async def _start(page: Page, evidence: Evidence, cluster: Cluster, lease_id: str
 
 async def _give_back(page: Page, lease_id: str) -> None:
     await _command(page, f"/gpu release {lease_id}")
-    await page.get_by_test_id("messages").get_by_test_id("release").last.click(timeout=SOON)
+    await _told(page, "Release", lease_id).get_by_test_id("release").click(timeout=SOON)
     await page.get_by_test_id("app").click()
     closed = _told(page, "Closed:", lease_id)
     await expect(closed).to_contain_text("Proof of deletion", timeout=LATER)
