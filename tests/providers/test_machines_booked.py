@@ -207,6 +207,15 @@ def test_a_census_counts_every_gpu_once(pool: PoolWorld) -> None:
     )
 
 
+def test_a_machine_of_which_nobody_knows_whether_it_is_fit_is_neither_free_nor_unhealthy(pool: PoolWorld) -> None:
+    """Law 1."""
+    pool.broken["health"] = Ran(None, problem="health cannot be started: no", started=False)
+    pool.provider().conditions(PLACE)
+    found = pool.provider().census(PLACE)
+    assert {p.model: (p.total, p.free, p.unhealthy) for p in found.pools}["L4"] == (4, 0, 0)
+    assert "whether lab-1 is fit for use could not be seen: health cannot be started: no" in found.notes
+
+
 def test_a_census_that_cannot_be_read_has_no_numbers(pool: PoolWorld) -> None:
     pool.book.refuse = 1
     found = pool.provider().census(PLACE)

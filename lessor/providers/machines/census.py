@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 
 from lessor.domain.bookings import TAKEN, Booking, Calendar, Phase, Span
 from lessor.domain.lease import minute
-from lessor.domain.machines import Machine
+from lessor.domain.machines import Fitness, Health, Machine
 from lessor.domain.money import Money
 from lessor.domain.pools import Census, Holder
 from lessor.domain.pools import Pool as Count
@@ -25,22 +25,32 @@ def census(pool: Pool, place: Place, diary: Diary, clock: Callable[[], datetime]
     at = clock()
     try:
         machines, calendar = pool.inventory(), diary.calendar(pool)
-        ill = unfit(diary.health(pool))
+        health = diary.health(pool)
     except ProviderError as error:
         return Census(place, at, problem=str(error))
+    ill = unfit(health)
     out = ill | {one.name for one in machines if one.withdrawn}
+    unsure = [one for one in health.values() if one.fitness is Fitness.UNKNOWN]
     models = sorted({one.model for one in machines})
-    pools = tuple(_count(place, model, [m for m in machines if m.model == model], calendar, out) for model in models)
+    closed = out | {one.machine for one in unsure}
+    pools = tuple(
+        _count(place, model, [m for m in machines if m.model == model], calendar, out, closed) for model in models
+    )
     named = {one.name: one for one in machines}
     holders = tuple(_holder(place, one, named, ill, at) for one in calendar.bookings if one.phase in TAKEN)
-    return Census(place, at, pools, holders, notes=(*_withdrawn(machines), *_ahead(calendar)))
+    return Census(place, at, pools, holders, notes=(*_withdrawn(machines), *map(_unsure, unsure), *_ahead(calendar)))
 
 
 def _count(
-    place: Place, model: str, machines: Sequence[Machine], calendar: Calendar, out: frozenset[str] | set[str]
+    place: Place,
+    model: str,
+    machines: Sequence[Machine],
+    calendar: Calendar,
+    out: Collection[str],
+    closed: Collection[str],
 ) -> Count:
     now = Span(calendar.now, calendar.now)
-    free = [0 if one.name in out else len(calendar.free(one, now)) for one in machines]
+    free = [0 if one.name in closed else len(calendar.free(one, now)) for one in machines]
     names = {one.name for one in machines}
     mine = [one for one in calendar.bookings if one.machine in names]
     begun = [one for one in mine if one.phase is Phase.BOOKED and one.begins <= calendar.now < one.until]
@@ -82,6 +92,11 @@ def _holder(place: Place, booking: Booking, machines: dict[str, Machine], ill: f
         since=booking.fresh_at,
         flag=", ".join(flag for flag in flags if flag),
     )
+
+
+def _unsure(health: Health) -> str:
+    """A machine of which nobody knows whether it is fit is given to nobody, and counts as neither free nor unfit."""
+    return f"whether {health.machine} is fit for use could not be seen: {health.words}"
 
 
 def _withdrawn(machines: Iterable[Machine]) -> Iterable[str]:
