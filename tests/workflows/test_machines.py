@@ -14,9 +14,12 @@ from temporalio.testing import WorkflowEnvironment
 from lessor.contracts import Alarm, Verb
 from lessor.domain.bookings import Phase
 from lessor.domain.lease import Lease, State
+from lessor.domain.records import Submission
 from lessor.domain.request import Need
+from lessor.domain.terms import Terms
+from lessor.engine import TemporalEngine
 from lessor.providers.machines.running import Ran
-from tests.builders import a_quota
+from tests.builders import a_quota, a_request
 from tests.providers.pool_world import PLACE, PoolWorld
 from tests.world import MANAGER, REQUESTER, Handle, World, activity_time, idle_world
 
@@ -217,3 +220,16 @@ async def test_a_revoke_that_fails_keeps_the_lease_open_and_the_machine_taken(wo
     pool.broken.clear()
     assert (await handle.result()).state == "closed"
     assert pool.open_to("dgx-1") == {}
+
+
+async def test_a_lease_takes_the_grace_of_its_place_with_it(world: World, pool: ServerPool) -> None:
+    own = {PLACE.name: 15 * MINUTE}
+    engine = TemporalEngine(world.env.client, Terms, grace=lambda place: own.get(place.name))
+    graces = []
+    for number, place in enumerate((PLACE, replace(PLACE, provider="aws", name="research"))):
+        request = a_request(requester=REQUESTER.id, team="research", place=place)
+        assert await engine.start(Submission(f"click-{number}", f"gpu-0000009{number}", request, pool.now()))
+        handle = world.env.client.get_workflow_handle(f"gpu-0000009{number}")
+        lease = await world.lease(handle)
+        graces.append(lease.terms.grace)
+    assert graces == [15 * MINUTE, Terms().grace]
