@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from lessor.sandbox.kubernetes import RunningCluster, running_cluster
+from tests.kube.fixtures import running_kube
+
+__all__ = ["lab", "running_kube"]
 
 
 @pytest.fixture

@@ -23,8 +23,6 @@ from lessor.sandbox.kubernetes.calls import Call
 from tests.kube.ground import RealGround
 from tests.sandbox.kubernetes.scenes import Step, scenes
 
-pytest_plugins = ("tests.kube.fixtures",)
-
 Obj = dict[str, Any]
 SCENES = scenes()
 
