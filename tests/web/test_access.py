@@ -22,10 +22,18 @@ async def sign_in(client: httpx.AsyncClient, token: str = TOKEN, way: str = "/")
 
 async def test_without_a_token_only_names_of_this_machine_are_answered(world: World) -> None:
     world.story(1)
-    for host in ("127.0.0.1:7417", "localhost:7417", "[::1]:7417"):
+    for host in ("127.0.0.1:7417", "localhost:7417", "LOCALHOST", "[::1]:7417"):
         async with world.client(host=host) as client:
             assert (await client.get("/api/leases")).status_code == 200
-    for host in ("evil.example", "127.0.0.1.evil.example:7417", "0.0.0.0:7417", "localhost.evil"):
+    for host in (
+        "evil.example",
+        "127.0.0.1.evil.example:7417",
+        "0.0.0.0:7417",
+        "localhost.evil",
+        "",
+        "a{b.evil:7417",
+        "[::1",
+    ):
         async with world.client(host=host) as client:
             for path in ("/", "/api/leases", "/login"):
                 answer = await client.get(path)
@@ -141,6 +149,7 @@ async def test_signing_out_forgets(guarded: World) -> None:
     [
         "https://evil.example/",
         "//evil.example/",
+        "//[",
         "/\\evil.example/",
         "javascript:alert(1)",
         "evil",
@@ -154,6 +163,29 @@ async def test_nobody_is_sent_to_another_site(guarded: World, way: str) -> None:
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
         form = await client.get("/login", params={"next": way})
         assert 'name="next" value="/"' in form.text
+
+
+@pytest.mark.parametrize(
+    ("said", "own"),
+    [
+        ({"sec-fetch-site": "cross-site", "origin": "https://evil.example"}, False),
+        ({"sec-fetch-site": "same-site", "origin": "http://127.0.0.1:7417"}, False),
+        ({"sec-fetch-site": "same-origin", "origin": "http://behind.a.proxy"}, True),
+        ({"origin": "https://evil.example"}, False),
+        ({"origin": "null"}, False),
+        ({"origin": "http://127.0.0.1:7417"}, True),
+        ({}, True),
+    ],
+)
+async def test_a_form_of_another_site_signs_nobody_in_or_out(
+    guarded: World, said: dict[str, str], *, own: bool
+) -> None:
+    async with guarded.client(**said, authorization=f"Bearer {TOKEN}") as client:
+        found = await sign_in(client)
+        assert (found.status_code, "set-cookie" in found.headers) == ((303, True) if own else (403, False))
+        left = await client.post("/logout")
+        assert (left.status_code, "set-cookie" in left.headers) == ((303, True) if own else (403, False))
+        assert own or "another site sent this form, so nothing was done" in left.text
 
 
 async def test_health_is_told_without_a_token_and_nothing_else(guarded: World) -> None:
