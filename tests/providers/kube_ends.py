@@ -13,6 +13,7 @@ from lessor.domain.request import Place
 from lessor.domain.resource import Condition, Kind, Resource
 from lessor.providers.kubernetes.api import (
     CLAIM,
+    FIELD_MANAGER,
     LIMIT_RANGE,
     NAMESPACE,
     NODE,
@@ -88,8 +89,11 @@ class Leased:
         return self.api.add({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta, **body})
 
     def claim(self, name: str, gib: int = 100, labels: dict[str, str] | None = None) -> Obj:
+        """A claim that people made; with the lease's `labels` one that lessor did."""
         spec = {"storageClassName": "fast", "resources": {"requests": {"storage": f"{gib}Gi"}}}
-        return self.add(CLAIM, name, spec=spec, metadata={"labels": labels or {}})
+        meta = {"name": name, "namespace": LEASE, "labels": labels or {}}
+        made = {"apiVersion": CLAIM.api_version, "kind": CLAIM.kind, "metadata": meta, "spec": spec}
+        return self.api.add(made, FIELD_MANAGER, "Apply") if labels else self.api.add(made)
 
     def stranger(self, kind: str, pod: str, **meta: Any) -> Obj:
         """A pod with a GPU that is kept by a kind that lessor does not know."""

@@ -193,12 +193,12 @@ class FakeApi:
             del self.objects[key]
             self.applied = {held: obj for held, obj in self.applied.items() if held[0] != key}
 
-    def add(self, obj: Mapping[str, Any], manager: str = "kubectl") -> Obj:
-        """What somebody else makes, without being counted as a call of ours."""
+    def add(self, obj: Mapping[str, Any], manager: str = "kubectl", operation: str = "Update") -> Obj:
+        """What somebody makes, without being counted as a call of ours."""
         kind, key = self._address(obj)
         there = self._new(kind, key, obj)
         _merge(there, copy.deepcopy(dict(obj)))
-        self._manage(there, manager, "Update")
+        self._manage(there, manager, operation)
         return copy.deepcopy(there)
 
     # -- below ------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from lessor.providers.kubernetes.api import (
     ApiKind,
     Obj,
 )
-from lessor.providers.kubernetes.ours import Record, identity, labels, made_by_us, noted_at
+from lessor.providers.kubernetes.ours import Record, applied_by_us, identity, labels, made_by_us, noted_at
 from lessor.providers.kubernetes.owners import Top, Tree
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.volumes import STOPPED_AT
@@ -74,12 +74,12 @@ class Inventory:
     @property
     def own_claims(self) -> tuple[Obj, ...]:
         """Claims of the lease's own workload; all others were made by people."""
-        return tuple(one for one in self.claims if labels(one).get(LABEL_MANAGED_BY) == MANAGED_BY)
+        return tuple(one for one in self.claims if applied_by_us(one, self.record.lease_id))
 
     @property
     def peoples_claims(self) -> tuple[Obj, ...]:
         """Claims that people made to last: those that go with their owner are not among them."""
-        theirs = (one for one in self.claims if labels(one).get(LABEL_MANAGED_BY) != MANAGED_BY)
+        theirs = (one for one in self.claims if not applied_by_us(one, self.record.lease_id))
         return tuple(one for one in theirs if not one["metadata"].get("ownerReferences"))
 
     def kept_until(self, site: Site) -> datetime | None:

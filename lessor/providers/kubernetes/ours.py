@@ -63,6 +63,13 @@ def made_by_us(obj: Mapping[str, Any], lease_id: str) -> bool:
     return marked and any(entry.get("manager") == FIELD_MANAGER for entry in obj["metadata"].get("managedFields") or ())
 
 
+def applied_by_us(obj: Mapping[str, Any], lease_id: str) -> bool:
+    """Made by us and not only marked: we label what people made as well, and they may have copied our labels."""
+    entries = obj["metadata"].get("managedFields") or ()
+    applied = any((one.get("manager"), one.get("operation")) == (FIELD_MANAGER, "Apply") for one in entries)
+    return applied and made_by_us(obj, lease_id)
+
+
 @dataclass(frozen=True)
 class Record:
     """What the ledger has of one lease: uids by kind and path, and the launches whose answer never came."""

@@ -7,7 +7,7 @@ touched: what they would do is not known.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -242,8 +242,9 @@ def _top(
 
 
 def _controller(obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    references: Iterable[Mapping[str, Any]] = obj["metadata"].get("ownerReferences") or ()
-    return next((one for one in references if one.get("controller")), None)
+    """Who keeps it. Some operators own without calling themselves the controller: they would make it anew as well."""
+    references: Sequence[Mapping[str, Any]] = obj["metadata"].get("ownerReferences") or ()
+    return next((one for one in references if one.get("controller")), next(iter(references), None))
 
 
 def _asked(box: Mapping[str, Any]) -> dict[str, Any]:

@@ -74,7 +74,10 @@ def _promised(space: Obj, quotas: Iterable[Obj]) -> dict[str, int]:
     found: dict[str, int] = {}
     ordered, units = note(space, "resource"), count(note(space, "gpus"))
     for quota in quotas:
-        for key, hard in ((quota.get("spec") or {}).get("hard") or {}).items():
+        spec = quota.get("spec") or {}
+        # One with a scope holds some pods back and lets all others in.
+        hards = {} if spec.get("scopes") or spec.get("scopeSelector") else spec.get("hard") or {}
+        for key, hard in hards.items():
             most = count(hard)
             if key.startswith(REQUESTS) and most is not None:
                 resource = key.removeprefix(REQUESTS)

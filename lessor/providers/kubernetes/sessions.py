@@ -96,7 +96,7 @@ class Sessions:
             raise RetryableError(
                 f"cluster {self._place.name} cannot be reached: {_safe(error)}; what is there is unknown. {NEXT}",
                 "no-credentials",
-            ) from error
+            ) from (None if isinstance(error, subprocess.SubprocessError) else error)
         number = before.number + 1 if before else 1
         if before is not None and _same_way(before.client.configuration, configuration):
             before.client.configuration.api_key = configuration.api_key
@@ -200,7 +200,7 @@ def _same_way(one: Configuration, other: Configuration) -> bool:
 
 
 def _safe(error: Exception) -> str:
-    """The reason without what a program printed, which may be a secret."""
+    """The reason without what a program was told or printed, either of which may be a secret."""
     if isinstance(error, subprocess.TimeoutExpired):
         return f"{error.cmd[0]} took longer than {PROGRAM_LIMIT.total_seconds():.0f} s to hand out credentials"
     return str(error)[:300]

@@ -1,0 +1,56 @@
+"""What looks like the lease's or nobody's, and is somebody's: in doubt nothing is taken or thrown away."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from lessor.contracts import NOT_STOPPABLE
+from lessor.ports import PermanentError
+from lessor.providers.kubernetes import capacity, inventory, lifecycle, removal
+from lessor.providers.kubernetes.api import CLAIM, LIMIT_RANGE, POD, RESOURCE_QUOTA
+from tests.providers.kube_ends import BEGIN, GPU, LABELS, LEASE, Leased
+from tests.providers.kube_nodes import a_full_house, a_site, the_pool
+
+AFTER_END = BEGIN + timedelta(hours=9)
+
+
+def test_an_owner_that_does_not_call_itself_the_controller_is_an_owner() -> None:
+    leased = Leased(now=AFTER_END)
+    keeper = leased.add(LIMIT_RANGE, "keeper", spec={})
+    owner = {"apiVersion": "acme.test/v1", "kind": "Trainer", "name": "run", "uid": keeper["metadata"]["uid"]}
+    spec = {"containers": [{"name": "main", **GPU}]}
+    leased.add(POD, "run-0", metadata={"ownerReferences": [owner]}, spec=spec)
+    with pytest.raises(PermanentError, match="Trainer run is of a kind that lessor does not know") as caught:
+        lifecycle.stop(leased.site, LEASE, leased.beat)
+    assert (caught.value.code, leased.pods(), leased.api.deleted) == (NOT_STOPPABLE, ["run-0"], [])
+
+
+def test_a_claim_with_copied_labels_is_kept_for_its_time_like_any_other_of_people() -> None:
+    leased = Leased(now=AFTER_END)
+    leased.claim("results")
+    leased.obj(CLAIM, "results")["metadata"]["labels"] = {"lessor.dev/managed-by": "lessor"}
+    inventory.attribute(leased.site, leased.beat)
+    assert leased.obj(CLAIM, "results")["metadata"]["labels"] == LABELS
+    with pytest.raises(PermanentError, match=f"claim {LEASE}/results") as caught:
+        removal.delete(leased.site, LEASE, [leased.record], leased.beat)
+    assert (caught.value.code, leased.api.deleted) == ("kept", [])
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        {"scopes": ["BestEffort"]},
+        {"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "Exists"}]}},
+    ],
+)
+def test_a_quota_for_some_pods_only_takes_nothing_from_what_a_lease_is_promised(scope: dict[str, object]) -> None:
+    api = a_full_house("gpu-00000002")
+    before = the_pool(capacity.census(a_site(api)), "A100-80GB")
+    meta = {"name": "low", "namespace": "gpu-00000002"}
+    spec = {"hard": {"requests.nvidia.com/gpu": "0"}, **scope}
+    api.add({"apiVersion": "v1", "kind": RESOURCE_QUOTA.kind, "metadata": meta, "spec": spec}, "kubectl")
+    after = the_pool(capacity.census(a_site(api)), "A100-80GB")
+    assert (after.promised, after.free) == (before.promised, before.free)
+    assert before.promised
