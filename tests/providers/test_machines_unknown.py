@@ -9,8 +9,8 @@ from lessor.domain.resource import Condition
 from lessor.ports import PermanentError, ProviderError, RetryableError
 from lessor.providers.machines.running import Ran
 from tests.providers.attempts import silent
-from tests.providers.pool_fixtures import ONE, TWO, conditions, create
-from tests.providers.pool_world import PLACE, PoolWorld
+from tests.providers.pool_fixtures import HOUR, ONE, TWO, conditions, create
+from tests.providers.pool_world import PLACE, START, PoolWorld
 
 
 def test_a_hook_that_fails_is_unknown_and_closes_nothing(pool: PoolWorld) -> None:
@@ -97,13 +97,31 @@ def test_people_who_get_in_again_after_the_end_are_seen_and_locked_out(pool: Poo
     assert pool.provider().look(ONE, PLACE).clean
 
 
-def test_who_is_let_in_while_the_lease_ends_is_locked_out_at_once(pool: PoolWorld) -> None:
+@pytest.mark.parametrize("moment", ["grant", "verify"])
+def test_who_is_let_in_while_the_lease_ends_is_locked_out_at_once(pool: PoolWorld, moment: str) -> None:
+    """An attempt that was given up does its last deed when all is over (case B13)."""
     order = pool.order(ONE)
     provider = pool.provider()
     launched = provider.launch(order, provider.candidates(order)[0], silent)
-    pool.before["verify"] = lambda: pool.provider().delete(ONE, PLACE, launched, silent)
+    pool.before[moment] = lambda: pool.provider().delete(ONE, PLACE, launched, silent)
     with pytest.raises(ProviderError):
         provider.await_usable(order, launched, silent)
+    assert (pool.existing(ONE), pool.open_to("dgx-1")) == ([], {})
+
+
+@pytest.mark.parametrize("act", ["start", "set_end", "set_owner"])
+def test_whoever_is_let_in_anew_while_the_lease_ends_is_locked_out_too(pool: PoolWorld, act: str) -> None:
+    create(pool, ONE)
+    if act == "start":
+        pool.provider().stop(ONE, PLACE, silent)
+    pool.before["grant"] = lambda: pool.provider().delete(ONE, PLACE, (), silent)
+    acts = {
+        "start": lambda: pool.provider().start(ONE, PLACE, silent),
+        "set_end": lambda: pool.provider().set_end(ONE, PLACE, START + HOUR),
+        "set_owner": lambda: pool.provider().set_owner(ONE, PLACE, "U0SECOND", "ml", ""),
+    }
+    with pytest.raises(PermanentError, match="is not for gpu-00000001 any more"):
+        acts[act]()
     assert (pool.existing(ONE), pool.open_to("dgx-1")) == ([], {})
 
 
