@@ -16,13 +16,18 @@ APPS, BATCH, RBAC = "apis/apps/v1", "apis/batch/v1", "apis/rbac.authorization.k8
 
 @dataclass(frozen=True)
 class Step:
-    """One request. `{ns}` in the path is the scene's own namespace, which exists. `settles` waits for controllers."""
+    """One request. `{ns}` in the path is the scene's own namespace, which exists.
+
+    `settles` waits for controllers to see what was made. A real server sees what was just written a moment later where
+    it decides on pods: `refused` are requests that are tried without effect until they are refused.
+    """
 
     method: str
     path: str
     body: Any = None
     content: str = "application/json"
     settles: bool = False
+    refused: bool = False
 
 
 def scenes() -> dict[str, list[Step]]:
@@ -119,9 +124,9 @@ def _of_pods() -> dict[str, list[Step]]:
         ],
         "security standards": [
             Step("PATCH", "api/v1/namespaces/{ns}", _enforced("baseline"), MERGE),
-            Step("POST", pods, pod("a", hostNetwork=True)),
+            Step("POST", pods, pod("a", hostNetwork=True), refused=True),
             Step("PATCH", "api/v1/namespaces/{ns}", _enforced("restricted"), MERGE),
-            Step("POST", pods, pod("a")),
+            Step("POST", pods, pod("a"), refused=True),
         ],
     }
 
@@ -140,14 +145,14 @@ def _of_quotas() -> dict[str, list[Step]]:
             made("wrong", gpus="1"),
             made("negative", **{f"requests.{GPU}": "-1"}),
             *(Step("GET", f"{quotas}/{name}") for name in ("bare", "limits", "requests")),
-            Step("POST", pods, pod("two", 2)),
+            Step("POST", pods, pod("two", 2), refused=True),
             Step("POST", pods, pod("one", 1)),
-            Step("POST", pods, pod("more", 1)),
+            Step("POST", pods, pod("more", 1), refused=True),
             Step("POST", pods, pod("none")),
         ],
         "what has to be said": [
             made("computing", **{"requests.cpu": "1", "limits.memory": "1Gi"}),
-            Step("POST", pods, pod("silent")),
+            Step("POST", pods, pod("silent"), refused=True),
         ],
     }
 
@@ -208,7 +213,7 @@ def _of_ends() -> dict[str, list[Step]]:
             Step("PATCH", f"{pods}/held", {"metadata": {"finalizers": ["example.com/hold", "example.com/two"]}}, MERGE),
             Step("DELETE", "api/v1/namespaces/{ns}"),
             Step("DELETE", "api/v1/namespaces/{ns}"),
-            Step("POST", pods, pod("late")),
+            Step("POST", pods, pod("late"), refused=True),
             Step("PATCH", f"{pods}/held", {"metadata": {"finalizers": None}}, MERGE),
         ],
         "foreground": [

@@ -10,7 +10,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -60,23 +60,33 @@ def test_both_answer_the_same(name: str, real: Ask, simulated: Ask) -> None:
 def _played(ask: Ask, namespace: str, steps: list[Step]) -> list[Any]:
     ask(Step("POST", "api/v1/namespaces", {"metadata": {"name": namespace}}, settles=True))
     _await_account(ask, namespace)
-    found = [_shown(ask(_in(step, namespace)), namespace) for step in steps]
+    found = [_shown(_done(ask, _in(step, namespace)), namespace) for step in steps]
     ask(Step("DELETE", f"api/v1/namespaces/{namespace}"))
     return found
 
 
 def _await_account(ask: Ask, namespace: str) -> None:
     """Pods are refused until the namespace has its account."""
-    for _ in range(400):
-        if ask(Step("GET", f"api/v1/namespaces/{namespace}/serviceaccounts/default")).code == 200:
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"{namespace} got no account")
+    _until(lambda: ask(Step("GET", f"api/v1/namespaces/{namespace}/serviceaccounts/default")).code == 200)
 
 
 def _in(step: Step, namespace: str) -> Step:
     body = json.loads(json.dumps(step.body).replace("{ns}", namespace))
-    return Step(step.method, step.path.replace("{ns}", namespace), body, step.content, step.settles)
+    return replace(step, path=step.path.replace("{ns}", namespace), body=body)
+
+
+def _done(ask: Ask, step: Step) -> Told:
+    if step.refused:
+        _until(lambda: ask(replace(step, path=f"{step.path}?dryRun=All")).code == 403)
+    return ask(step)
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    for _ in range(400):
+        if holds():
+            return
+        time.sleep(0.02)
+    raise AssertionError("not seen in time")
 
 
 def _of_real(api: client.ApiClient, step: Step) -> Told:
@@ -93,12 +103,9 @@ def _of_real(api: client.ApiClient, step: Step) -> Told:
 
 def _settled(api: client.ApiClient, step: Step, made: Told) -> Told:
     """A quota counts once its controller has seen it."""
-    for _ in range(400):
-        seen = _of_real(api, Step("GET", f"{step.path}/{made.body['metadata']['name']}"))
-        if seen.body["status"].get("hard"):
-            return made
-        time.sleep(0.02)
-    raise AssertionError(f"{step.body} was not seen by its controller")
+    look = Step("GET", f"{step.path}/{made.body['metadata']['name']}")
+    _until(lambda: bool(_of_real(api, look).body["status"].get("hard")))
+    return made
 
 
 def _authorization(configuration: Any) -> dict[str, str]:
