@@ -106,11 +106,13 @@ def place_fleet(census: Census, record: Record, *, on_demand: bool = False) -> P
     mine = [lease for lease in record.leases if _of(lease, census.place) and lease.state in SHOWN]
     open_ids = {lease.id for lease in mine}
     holders = [_attributed(one, open_ids, census) for one in census.holders]
-    held = [one for one in holders if one.lease in open_ids]
+    seen = [one for one in holders if one.lease in open_ids]
+    held, pools = _counted(census.pools, seen, {lease.id: lease.model for lease in mine})
     ownerless = tuple(_flagged(one) for one in holders if one.lease not in open_ids | _just_over(record, census))
     tenants = tuple(_tenant(lease, _held_by(lease, held), census, record) for lease in mine)
     lines = tuple(
-        _line(pool, mine, held, ownerless, census, on_demand=on_demand) for pool in _pools(census, mine, ownerless)
+        _line(pool, mine, held, ownerless, census, on_demand=on_demand)
+        for pool in _pools(census.place, pools, mine, ownerless)
     )
     return PlaceFleet(census.place, census.at, lines, tenants, ownerless, census.problem, census.notes, on_demand)
 
@@ -174,13 +176,27 @@ def _of(lease: Lease, place: Place) -> bool:
     return (asked.provider, asked.name) == (place.provider, place.name)
 
 
-def _pools(census: Census, leases: Iterable[Lease], ownerless: Iterable[Holder]) -> list[Pool]:
+def _counted(
+    pools: Sequence[Pool], held: Sequence[Holder], models: Mapping[str, str]
+) -> tuple[list[Holder], list[Pool]]:
+    """With what leases hold of that no pool counts any more, such as a machine that left the inventory.
+
+    It is there until they are over, and counts as what they were approved for.
+    """
+    known = {pool.model for pool in pools}
+    lost = [replace(one, model=models[one.lease]) for one in held if one.model not in known]
+    more = {model: sum(one.units for one in lost if one.model == model) for model in known}
+    whole = [replace(one, total=None if one.total is None else one.total + more.get(one.model, 0)) for one in pools]
+    return [*(one for one in held if one.model in known), *lost], whole
+
+
+def _pools(place: Place, read: Sequence[Pool], leases: Iterable[Lease], ownerless: Iterable[Holder]) -> list[Pool]:
     """The pools that were read, and one of which nothing is known for each other model that is leased or held."""
-    pools = list(census.pools)
+    pools = list(read)
     seen = {pool.model for pool in pools}
     more = {lease.model: Fraction(1) for lease in leases if lease.model}
     more |= {one.model: one.share for one in ownerless}
-    return [*pools, *(Pool(census.place, model, share=share) for model, share in more.items() if model not in seen)]
+    return [*pools, *(Pool(place, model, share=share) for model, share in more.items() if model not in seen)]
 
 
 def _held_by(lease: Lease, held: Iterable[Holder]) -> tuple[Holder, ...]:
@@ -223,10 +239,12 @@ def _up(lease: Lease, census: Census) -> bool:
     return lease.state is State.ACTIVE and lease.ready_at is not None and lease.ready_at < census.at
 
 
-def _claim(lease: Lease, model: str, holders: Iterable[Holder]) -> tuple[int, int]:
-    """How many of a model the lease has a right to, and how many it was seen holding."""
+def _claim(lease: Lease, model: str, holders: Sequence[Holder]) -> tuple[int, int]:
+    """How many of a model the lease has a right to besides what it holds of others, and how many it holds."""
+    got = sum(one.units for one in holders if one.model == model)
+    others = sum(one.units for one in holders) - got
     right = lease.gpus if lease.model == model and lease.state in RIGHTS and not rests_since(lease) else 0
-    return right, sum(one.units for one in holders if one.model == model)
+    return max(right - others, 0), got
 
 
 def _unknown(line: Line, missed: int, census: Census) -> int | None:

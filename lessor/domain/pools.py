@@ -18,11 +18,11 @@ class Pool:
     """All GPUs of one model in one place, counted in `unit`s: whole GPUs, or slices of them.
 
     `share` is what one unit is of a whole GPU: 1, or 2/7 for a slice of two sevenths. `total` are all units on nodes or
-    machines that exist; `unhealthy` those on nodes that are cordoned, not ready or failed their check; `held` those
-    that a pod, a claim or a lease holds now; `promised` those that leases may still take though nothing holds them;
-    `reserved` those that a queue keeps without pods; `free` what a new lease can get now, and `largest` the most of
-    them on one node. `queued` is how many wait for them in the place's own queue. `hourly` is what one unit costs an
-    hour now, `None` where that is not known or differs between them.
+    machines that exist; `held` those that a pod, a claim or a lease holds now; `unhealthy` others on nodes that are
+    cordoned, not ready or failed their check; `promised` those that leases may still take though nothing holds them;
+    `reserved` those that a queue keeps without pods, or a calendar for the next lease; `free` what a new lease can get
+    now, and `largest` the most of them on one node. `queued` is how many wait for them in the place's own queue.
+    `hourly` is what one unit costs an hour now, `None` where that is not known or differs between them.
     """
 
     place: Place

@@ -148,7 +148,7 @@ def test_a_node_that_hands_out_fewer_than_are_held_takes_nothing_from_others() -
     away = gpu_node("node-a", allocatable={GPU: 0})
     api = a_cluster(away, gpu_node("node-b"), space("team"), pod("one", 5, "node-a"))
     pool = the_pool(capacity.census(a_site(api)), "A100-80GB")
-    assert (pool.total, pool.unhealthy, pool.held, pool.free) == (16, 8, 5, 8)
+    assert (pool.total, pool.unhealthy, pool.held, pool.free) == (16, 3, 5, 8)
 
 
 def test_pods_wait_for_what_they_may_get() -> None:

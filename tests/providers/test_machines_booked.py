@@ -207,6 +207,33 @@ def test_a_census_counts_every_gpu_once(pool: PoolWorld) -> None:
     )
 
 
+def test_a_machine_that_is_somebodys_counts_as_theirs_whatever_is_wrong_with_it(pool: PoolWorld) -> None:
+    """It is not unhealthy besides, nor does it shrink under them."""
+    create(pool, ONE)
+    pool.ill["dgx-1"] = "a GPU fell off the bus"
+    pool.advance(timedelta(minutes=6))
+    pool.provider().conditions(PLACE)
+    for gpus in (8, 4):
+        pool.machines[0] = replace(pool.machines[0], gpus=gpus)
+        found = pool.provider().census(PLACE)
+        count = found.pools[0]
+        assert (count.total, count.held, count.free, count.unhealthy, count.reserved) == (24, 8, 16, 0, 0)
+        assert [one.flag for one in found.holders] == ["failed its health check"]
+
+
+def test_what_is_cleaned_up_or_booked_for_right_away_is_reserved(pool: PoolWorld) -> None:
+    create(pool, ONE, L4)
+    pool.provider().delete(ONE, PLACE, (), silent)
+    soon = a_pool_lease(pool, TWO, start=START + timedelta(minutes=5), duration=HOUR)
+    assert pool.provider().book(soon, START)
+    counts = {p.model: (p.total, p.free, p.held, p.reserved) for p in pool.provider().census(PLACE).pools}
+    assert counts == {"A100-80GB": (24, 16, 0, 8), "L4": (4, 2, 0, 2), "V100-16GB": (2, 2, 0, 0)}
+    pool.advance(timedelta(minutes=11))
+    counts = {p.model: (p.free, p.promised, p.reserved) for p in pool.provider().census(PLACE).pools}
+    assert counts["L4"] == (4, 0, 0)
+    assert counts["A100-80GB"] == (16, 8, 0), "its time has come: it is the lease's from now on"
+
+
 def test_a_machine_of_which_nobody_knows_whether_it_is_fit_is_neither_free_nor_unhealthy(pool: PoolWorld) -> None:
     """Law 1."""
     pool.broken["health"] = Ran(None, problem="health cannot be started: no", started=False)

@@ -104,6 +104,24 @@ def test_a_stopped_lease_has_no_gpus(state: State) -> None:
     assert [one.doing for one in found.tenants] == ["stopped"]
 
 
+def test_what_left_the_inventory_is_there_until_its_lease_is_over() -> None:
+    holders = (held(8, "gpu-aaaaaaaa", model="", ref="dgx-1"), held(3, "gpu-aaaaaaaa", ref="dgx-2"))
+    mine = leased("gpu-aaaaaaaa", gpus=11)
+    line = only_line(place_fleet(census(pool(total=8, free=5, unhealthy=0), holders=holders), record(mine)))
+    assert (line.total, line.leased, line.free, line.unknown) == (16, 11, 5, 0)
+
+
+def test_what_a_lease_holds_of_another_model_is_counted_there_alone() -> None:
+    """The machine got other GPUs while it was leased."""
+    other = Pool(LAB, "H100-80GB", total=8, free=0, unhealthy=0)
+    holders = (held(3, "gpu-aaaaaaaa", model="H100-80GB"),)
+    found = place_fleet(
+        census(pool(total=8, free=7, unhealthy=0), other, holders=holders), record(leased("gpu-aaaaaaaa", gpus=4))
+    )
+    counts = {line.model: (line.leased, line.free, line.unknown) for line in found.lines}
+    assert counts == {A100: (1, 7, 0), "H100-80GB": (3, 0, 5)}
+
+
 def test_slices_keep_their_unit_and_share() -> None:
     slices = Pool(LAB, "A100-80GB-1g.10gb", "slice", Fraction(1, 7), total=14, free=14, unhealthy=0)
     line = only_line(place_fleet(census(slices), record()))

@@ -40,7 +40,7 @@ def room(nodes: Nodes, seen: Iterable[PodUse], leases: Sequence[Tenant], shape: 
     free = max(sum(each) - promised, 0)
     return Room(
         total=sum(one.total for one in here),
-        unhealthy=sum(_broken(one) for one in here),
+        unhealthy=sum(min(_broken(one), max(one.total - held[one.node], 0)) for one in here),
         held=sum(held.values()),
         promised=promised,
         free=free,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 
@@ -54,15 +55,23 @@ def _count(
     names = {one.name for one in machines}
     mine = [one for one in calendar.bookings if one.machine in names]
     begun = [one for one in mine if one.phase is Phase.BOOKED and one.begins <= calendar.now < one.until]
+    had = Counter({one.machine: len(one.gpus) for one in begun})
+    held = Counter[str]()
+    for one in mine:
+        held[one.machine] += len(one.gpus) if one.phase in TAKEN else 0
+    others = {one.name: max(one.gpus - held[one.name], 0) for one in machines}
+    kept = (
+        others[one.name] - n - had[one.name] for one, n in zip(machines, free, strict=True) if one.name not in closed
+    )
     return Count(
         place,
         model,
-        total=sum(one.gpus for one in machines),
+        total=held.total() + sum(others.values()),
         free=sum(free),
-        held=sum(len(one.gpus) for one in mine if one.phase in TAKEN),
+        held=held.total(),
         promised=sum(len(one.gpus) for one in begun),
-        reserved=0,
-        unhealthy=sum(one.gpus for one in machines if one.name in out),
+        reserved=sum(max(number, 0) for number in kept),
+        unhealthy=sum(others[one.name] for one in machines if one.name in out),
         largest=max(free, default=0),
         hourly=_hourly(machines, calendar.now),
     )
