@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from zoneinfo import ZoneInfo, available_timezones
 
 from lessor.config.budgeting import check_limits
+from lessor.config.clustering import check_cluster
 from lessor.config.configuration import Config
 from lessor.config.deciders import approver, check_stand_ins, varies
 from lessor.config.idling import check_idling
@@ -22,6 +23,12 @@ from lessor.domain import offboarding
 from lessor.domain.request import spell
 from lessor.domain.sweep import LATEST, SOONEST
 from lessor.when.hours import known_country
+
+OF_AWS = (
+    *("regions", "zones", "account", "role_arn", "external_id_env", "markets", "instance_types", "subnets"),
+    *("security_group", "instance_profile", "ami_parameter", "kms_key", "user_data_template", "prices", "disks"),
+)
+"""The keys of a place that no other provider reads."""
 
 Found = Iterator[tuple[KeyPath, str]]
 
@@ -208,8 +215,10 @@ def _kind(place: PlaceConfig, path: KeyPath) -> Found:
         yield from check_pool(place.machines, (*path, "machines"))
     if place.provider == "aws" and not place.regions:
         yield path, "has no regions; add regions: [us-east-1], the preferred one first"
-    for key in ("regions", "zones", "instance_types") if place.provider != "aws" else ():
-        if getattr(place, key):
+    if place.kubernetes is not None:
+        yield from check_cluster(place.kubernetes, (*path, "kubernetes"))
+    for key in OF_AWS if place.provider != "aws" else ():
+        if getattr(place, key) != PlaceConfig.model_fields[key].get_default(call_default_factory=True):
             yield (*path, key), f"is of use only with provider: aws, not with {place.provider}"
 
 
