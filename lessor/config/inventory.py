@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,6 +29,7 @@ LONGEST = timedelta(seconds=90)
 
 MAX_BYTES = 10_000_000
 NUMBERS = ("gpus", "memory_gib")
+MOST_DIGITS = 9
 
 
 class InventoryFile(Section):
@@ -109,6 +110,7 @@ def _table(text: str, file: str) -> Document:
     lines: dict[KeyPath, int] = {}
     try:
         heading = [name.strip() for name in next(rows, [])]
+        _check_heading(heading, file)
         for row in rows:
             cells = {name: cell.strip() for name, cell in zip(heading, row, strict=False) if cell.strip()}
             if cells:
@@ -122,8 +124,18 @@ def _table(text: str, file: str) -> Document:
     return Document(file, {"machines": machines}, lines)
 
 
+def _check_heading(heading: Sequence[str], file: str) -> None:
+    """A table without one is a file that is being written, not a pool without machines."""
+    if not any(heading):
+        words = "has no first row with the names of its columns, such as name,model,gpus"
+        raise ConfigError(file, [Problem(1, "", words)])
+    twice = _twice(name for name in heading if name)
+    if twice:
+        raise ConfigError(file, [Problem(1, "", f"has two columns '{twice}'; keep one of them")])
+
+
 def _value(name: str, cell: str) -> object:
-    return int(cell) if name in NUMBERS and cell.isascii() and cell.isdigit() else cell
+    return int(cell) if name in NUMBERS and cell.isascii() and cell.isdigit() and len(cell) <= MOST_DIGITS else cell
 
 
 def _twice(names: Iterable[str]) -> str:

@@ -64,6 +64,7 @@ def test_a_table_and_yaml_say_the_same(tmp_path: Path) -> None:
         (",L4,1", "machines.csv:2: machines[0].name"),
         ("a,L4,1,1,1,1,1,1,2026-01-01,gpu,x,too,many", "machines.csv:2: has more cells"),
         ('a,"L4', "is no table"),
+        (f"a,L4,{'9' * 5_000}", "machines.csv:2: machines[0].gpus: is '999"),
     ],
 )
 def test_what_is_wrong_in_a_table_is_told_by_its_row(tmp_path: Path, row: str, words: str) -> None:
@@ -72,6 +73,27 @@ def test_what_is_wrong_in_a_table_is_told_by_its_row(tmp_path: Path, row: str, w
     with pytest.raises(ConfigError) as caught:
         read_inventory(path)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "machines.csv:1: has no first row with the names of its columns, such as name,model,gpus"),
+        ("\n", "machines.csv:1: has no first row"),
+        ("name,model,gpus,gpus\na,L4,4,8\n", "machines.csv:1: has two columns 'gpus'; keep one of them"),
+    ],
+)
+def test_a_table_without_a_whole_first_row_has_no_machines_that_are_known(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    """It may be one that is being written just now: its machines have not gone."""
+    path = tmp_path / "machines.csv"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_inventory(path)
+    assert words in str(caught.value)
+    path.write_text(HEAD)
+    assert read_inventory(path) == ()
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ def test_a_hook_that_fails_is_unknown_and_closes_nothing(pool: PoolWorld) -> Non
 
 
 @pytest.mark.parametrize(
-    "answer", [{}, {"dgx-1": {}}, {"dgx-1": {TWO: []}}, {"dgx-1": None}, {"dgx-1": {ONE: "nobody"}}]
+    "answer",
+    [{}, {"dgx-1": {}}, {"dgx-1": {TWO: []}}, {"dgx-1": None}, {"dgx-1": {ONE: "nobody"}}, {"dgx-1": {ONE: {}}}],
 )
 def test_an_answer_that_leaves_the_lease_out_does_not_say_that_it_is_closed(pool: PoolWorld, answer: object) -> None:
     made = create(pool, ONE)
@@ -46,6 +47,14 @@ def test_an_answer_that_leaves_the_lease_out_does_not_say_that_it_is_closed(pool
         with pytest.raises(RetryableError):
             act()
     assert pool.existing(ONE) == ["dgx-1"]
+
+
+def test_of_two_answers_about_one_lease_the_one_that_nobody_gets_in_is_not_believed(pool: PoolWorld) -> None:
+    made = create(pool, ONE)
+    for twice in (f'"{ONE}": ["a"], "{ONE}": []', f'"{ONE}": ["a"]}}, "dgx-1": {{"{ONE}": []'):
+        pool.broken["verify"] = Ran(0, f'{{"machines": {{"dgx-1": {{{twice}}}}}}}'.encode())
+        with pytest.raises(RetryableError, match="it says something twice"):
+            pool.provider().delete(ONE, PLACE, made.resources, silent)
 
 
 def test_a_revoke_that_does_nothing_is_found_out(pool: PoolWorld) -> None:

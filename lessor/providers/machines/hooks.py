@@ -144,18 +144,26 @@ def _machine(machine: Machine) -> dict[str, Any]:
 def _answer(raw: bytes) -> dict[str, dict[str, tuple[str, ...]]]:
     """Raises ValueError for anything but `{"machines": {NAME: {LEASE: [PERSON, ...]}}}`."""
     try:
-        machines = json.loads(raw)["machines"]
-        found = {
-            str(name): {str(lease): tuple(people) for lease, people in leases.items()}
-            for name, leases in machines.items()
-        }
+        machines = json.loads(raw, object_pairs_hook=_said_once)["machines"]
+        return {name: {lease: _named(people) for lease, people in leases.items()} for name, leases in machines.items()}
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"it is not of the form that docs/machines.md gives ({type(error).__name__})") from error
-    if not all(isinstance(one, str) for leases in found.values() for people in leases.values() for one in people):
-        raise ValueError("people are named by text")
-    if any(isinstance(people, str) for leases in machines.values() for people in leases.values()):
-        raise ValueError("people are a list")
+
+
+def _said_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two answers about one machine or lease neither is believed: the last would hide who is in the first."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it says something twice")
     return found
+
+
+def _named(people: Any) -> tuple[str, ...]:
+    if not isinstance(people, list):
+        raise ValueError("people are a list")
+    if not all(isinstance(one, str) for one in people):
+        raise ValueError("people are named by text")
+    return tuple(people)
 
 
 def _why(ran: Ran) -> str:
