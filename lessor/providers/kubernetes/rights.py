@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from lessor.contracts import LABEL_MANAGED_BY, MANAGED_BY
 from lessor.domain.checkup import Checkup
 from lessor.ports import ProviderError
+from lessor.providers.kubernetes import owners, versions
 from lessor.providers.kubernetes.api import (
     CLAIM,
     CLUSTER_QUEUE,
@@ -96,6 +97,13 @@ WHERE_SERVED = (
 )
 """Asked for only where the cluster has the kind."""
 
+VERSIONS = (
+    dict.fromkeys((RESOURCE_CLAIM, RESOURCE_SLICE), versions.DEVICES)
+    | dict.fromkeys((LOCAL_QUEUE, CLUSTER_QUEUE, QUEUED_WORKLOAD, RESOURCE_FLAVOR), versions.QUEUES)
+    | owners.ADDED
+)
+"""In which versions each of these is used."""
+
 
 def wanted(place: KubernetesPlace) -> tuple[Right, ...]:
     """All rights that lessor uses in a cluster, the right to grant the place's role among them."""
@@ -105,7 +113,7 @@ def wanted(place: KubernetesPlace) -> tuple[Right, ...]:
 def check(api: Api, place: KubernetesPlace) -> Checkup:
     """Ask the cluster for every right (case D15). Raises nothing: a cluster that gives no answer is a problem."""
     try:
-        return Checkup(place.name, tuple(_missing(api, place)))
+        return Checkup(place.name, (*_missing(api, place), *_queue(api, place)))
     except ProviderError as error:
         return Checkup(place.name, problem=str(error))
 
@@ -113,7 +121,7 @@ def check(api: Api, place: KubernetesPlace) -> Checkup:
 def _missing(api: Api, place: KubernetesPlace) -> Iterator[str]:
     spaces: Sequence[str] | None = None
     for right in wanted(place):
-        if right in WHERE_SERVED and not api.served(right.kind):
+        if right in WHERE_SERVED and _spelt(api, right.kind) is None:
             continue
         lacking = [verb for verb in right.verbs if not api.may(verb, right.kind, sub=right.sub, name=right.name)]
         if not lacking:
@@ -121,6 +129,21 @@ def _missing(api: Api, place: KubernetesPlace) -> Iterator[str]:
         if spaces is None and right.kind.namespaced:
             spaces = _spaces(api)
         yield f"{_words(right, lacking)} {_where(api, right, lacking, spaces or ())}: {right.why}"
+
+
+def _spelt(api: Api, kind: ApiKind) -> ApiKind | None:
+    return versions.served(api, kind, VERSIONS.get(kind, (kind.version,)))
+
+
+def _queue(api: Api, place: KubernetesPlace) -> Iterator[str]:
+    """What keeps leases from the queue of the place: without Kueue nobody waits, without that queue all do for ever."""
+    if not place.cluster_queue:
+        return
+    kind = _spelt(api, CLUSTER_QUEUE)
+    if kind is None:
+        yield f"put leases into the queue {place.cluster_queue}: the cluster has no Kueue"
+    elif api.may("list", kind) and not any(one["metadata"]["name"] == place.cluster_queue for one in api.list(kind)):
+        yield f"put leases into the queue {place.cluster_queue}: the cluster has no ClusterQueue of that name"
 
 
 def _words(right: Right, verbs: Sequence[str]) -> str:
