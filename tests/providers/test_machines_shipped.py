@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.providers.pool_world import KEY, ROOT
+from tests.providers.pool_world import KEY, ROOT, shipped
 
 LEASE = "gpu-00000001"
 OTHER = "gpu-00000002"
@@ -73,6 +73,53 @@ def test_a_revoke_takes_the_lines_of_its_lease_and_no_other(room: Path) -> None:
     assert file_of(room).read_text().startswith("ssh-ed25519 AAAATheirs admin\n")
     assert stat.S_IMODE(file_of(room).stat().st_mode) == 0o600
     assert sorted(path.name for path in (room / "dgx-1").iterdir()) == [".authorized_keys.lock", "authorized_keys"]
+
+
+@pytest.mark.parametrize(
+    "theirs", [b"# B\xfcro\n", b"# a \xe2\x80\xa8ssh-ed25519 AAAAevil\n", b"# dos\r\n# \x0c page\n"]
+)
+def test_lines_of_others_stay_as_they_are_in_any_encoding(room: Path, theirs: bytes) -> None:
+    """None keeps people from being locked out, and none becomes a line of its own."""
+    file_of(room).write_bytes(theirs)
+    assert call(room, asked("grant")).returncode == 0
+    assert file_of(room).read_bytes().startswith(theirs + b"expiry-time=")
+    assert verify(room, LEASE)["machines"]["dgx-1"] == {LEASE: [MAIL]}
+    assert call(room, asked("revoke")).returncode == 0
+    assert file_of(room).read_bytes() == theirs
+
+
+@pytest.mark.parametrize("end", [" \n", "\t\n", "\r\n", ""])
+def test_a_line_of_ours_is_seen_whatever_an_editor_did_to_its_end(room: Path, end: str) -> None:
+    file_of(room).write_bytes(f"{KEY} lessor:{LEASE}:{MAIL}{end}".encode())
+    assert verify(room, LEASE)["machines"]["dgx-1"] == {LEASE: [MAIL]}
+    assert call(room, asked("revoke")).returncode == 0
+    assert file_of(room).read_bytes() == b""
+
+
+def test_a_link_stays_one_and_one_that_leads_nowhere_is_unknown(room: Path) -> None:
+    (room / "real").mkdir()
+    file_of(room).symlink_to("../real/keys")
+    assert call(room, asked("grant")).returncode == 0
+    assert (file_of(room).is_symlink(), (room / "real" / "keys").read_text().count(LEASE)) == (True, 2)
+    (room / "real").rename(room / "away")
+    assert verify(room, LEASE) == {"machines": {}}
+    assert call(room, asked("revoke")).returncode == 75
+
+
+def test_a_file_stays_whose_it_was(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """sshd reads no keys of a file that is somebody else's."""
+    file_of(room).write_text("")
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr("os.fchown", lambda _, owner, group: given.append((owner, group)))
+    shipped().rewrite(file_of(room), LEASE, ["a"])
+    was = file_of(room).stat()
+    assert (given, file_of(room).read_text()) == ([(was.st_uid, was.st_gid)], "a\n")
+
+
+def test_a_key_whose_comment_is_in_another_encoding_is_used(room: Path) -> None:
+    (room / "keys" / f"{MAIL}.pub").write_bytes(f"{KEY} B".encode() + b"\xfcro\n")
+    assert call(room, asked("grant")).returncode == 0
+    assert file_of(room).read_text().count(KEY) == 1
 
 
 def test_a_directory_that_is_not_there_is_unknown_and_not_closed(room: Path) -> None:
