@@ -9,7 +9,7 @@ import pytest
 from lessor.domain.resource import Condition, Kind
 from lessor.ports import PermanentError, RetryableError
 from lessor.providers.kubernetes import inventory, removal, snapshots
-from lessor.providers.kubernetes.api import SNAPSHOT, SNAPSHOT_CONTENT
+from lessor.providers.kubernetes.api import CLAIM, SNAPSHOT, SNAPSHOT_CONTENT, Obj
 from lessor.providers.kubernetes.ours import identity
 from tests.providers.kube_ends import BEGIN, LABELS, LEASE, Leased
 
@@ -23,10 +23,14 @@ def leased() -> Leased:
     return made
 
 
+def asked(leased: Leased) -> Obj:
+    """The snapshot that lessor has asked for."""
+    return leased.obj(SNAPSHOT, f"lessor-{leased.obj(CLAIM, 'data')['metadata']['uid']}")
+
+
 def taken(leased: Leased) -> None:
     """What the driver does once somebody has asked for a snapshot."""
-    status = {"readyToUse": True, "boundVolumeSnapshotContentName": "content-1"}
-    leased.obj(SNAPSHOT, "data")["status"] = status
+    asked(leased)["status"] = {"readyToUse": True, "boundVolumeSnapshotContentName": "content-1"}
     leased.add(SNAPSHOT_CONTENT, "content-1", spec={"deletionPolicy": "Delete"}, status={"restoreSize": 100 * 1024**3})
 
 
@@ -41,8 +45,10 @@ def test_a_snapshot_is_asked_for_once_and_its_content_is_kept(leased: Leased) ->
     ]
     assert content["spec"]["deletionPolicy"] == "Retain"
     assert content["metadata"]["labels"]["lessor.dev/lease"] == LEASE
-    assert [write for write in leased.writes() if write[0] == "apply"] == [("apply", "VolumeSnapshot", "data")]
-    assert leased.obj(SNAPSHOT, "data")["spec"] == {"source": {"persistentVolumeClaimName": "data"}}
+    assert [write for write in leased.writes() if write[0] == "apply"] == [
+        ("apply", "VolumeSnapshot", asked(leased)["metadata"]["name"])
+    ]
+    assert asked(leased)["spec"] == {"source": {"persistentVolumeClaimName": "data"}}
     assert leased.now == BEGIN + timedelta(minutes=5)
 
 
@@ -66,3 +72,26 @@ def test_where_no_driver_takes_snapshots_that_is_told_and_nothing_is_lost(leased
 
 def test_a_lease_without_claims_needs_no_driver() -> None:
     assert snapshots.snapshot(Leased().site, LEASE, lambda _: None) == ()
+
+
+def test_a_snapshot_that_somebody_else_took_is_no_copy_of_what_the_claim_holds_now(leased: Leased) -> None:
+    """Neither one by the claim's name, which may be old or of another claim, nor one by the name that lessor takes."""
+    ready = {"readyToUse": True, "boundVolumeSnapshotContentName": "old"}
+    source = {"source": {"persistentVolumeClaimName": "data"}}
+    leased.add(SNAPSHOT, "data", spec=source, status=ready)
+    leased.add(SNAPSHOT_CONTENT, "old", spec={"deletionPolicy": "Delete"})
+    with pytest.raises(RetryableError, match="is not ready"):
+        snapshots.snapshot(leased.site, LEASE, leased.beat)
+    assert leased.obj(SNAPSHOT_CONTENT, "old")["spec"] == {"deletionPolicy": "Delete"}
+    asked(leased)["metadata"]["managedFields"] = [{"manager": "kubectl", "operation": "Update"}]
+    with pytest.raises(PermanentError, match=r"somebody else's snapshot .* is in the way of that of .*/data") as caught:
+        snapshots.snapshot(leased.site, LEASE, leased.beat)
+    assert caught.value.code == "foreign"
+
+
+def test_why_a_snapshot_is_not_taken_is_told_in_the_drivers_words(leased: Leased) -> None:
+    with pytest.raises(RetryableError):
+        snapshots.snapshot(leased.site, LEASE, leased.beat)
+    asked(leased)["status"] = {"readyToUse": False, "error": {"message": "no snapshot class"}}
+    with pytest.raises(RetryableError, match=r"not ready after 0:05:00 \(no snapshot class\); nothing was deleted"):
+        snapshots.snapshot(leased.site, LEASE, leased.beat)

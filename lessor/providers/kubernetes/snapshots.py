@@ -16,10 +16,11 @@ from lessor.ports import Heartbeat, PermanentError, RetryableError
 from lessor.providers.kubernetes import lifecycle
 from lessor.providers.kubernetes.api import CLAIM, SNAPSHOT, SNAPSHOT_CONTENT, Obj
 from lessor.providers.kubernetes.inventory import namespace_of
-from lessor.providers.kubernetes.ours import created_at, identity, labels, path
+from lessor.providers.kubernetes.ours import created_at, identity, labels, made_by_us, path
 from lessor.providers.kubernetes.site import Site
 
 LONGEST = timedelta(minutes=5)
+LONGEST_WORDS = 300
 
 
 def snapshot(site: Site, lease_id: str, heartbeat: Heartbeat) -> tuple[Resource, ...]:
@@ -43,9 +44,16 @@ def snapshot(site: Site, lease_id: str, heartbeat: Heartbeat) -> tuple[Resource,
 
 
 def _take(site: Site, claim: Obj, heartbeat: Heartbeat) -> None:
-    """Ask for it, once: its name is the claim's."""
-    meta = claim["metadata"]
-    if site.api.get(SNAPSHOT, meta["name"], meta["namespace"]) is not None:
+    """Ask for it, once. One of that name that is not ours is no copy of what the claim holds now."""
+    meta, name = claim["metadata"], _name(claim)
+    there = site.api.get(SNAPSHOT, name, meta["namespace"])
+    if there is not None:
+        if not made_by_us(there, meta["namespace"]):
+            raise PermanentError(
+                f"somebody else's snapshot {meta['namespace']}/{name} is in the way of that of {path(claim)}; nothing "
+                "was deleted. Delete it, or give it another name",
+                "foreign",
+            )
         return
     heartbeat(f"taking a snapshot of {path(claim)}")
     site.api.apply(
@@ -53,7 +61,7 @@ def _take(site: Site, claim: Obj, heartbeat: Heartbeat) -> None:
             "apiVersion": SNAPSHOT.api_version,
             "kind": SNAPSHOT.kind,
             "metadata": {
-                "name": meta["name"],
+                "name": name,
                 "namespace": meta["namespace"],
                 "labels": {**labels(claim), LABEL_LEASE: meta["namespace"], LABEL_MANAGED_BY: MANAGED_BY},
             },
@@ -62,20 +70,28 @@ def _take(site: Site, claim: Obj, heartbeat: Heartbeat) -> None:
     )
 
 
+def _name(claim: Obj) -> str:
+    """By the claim's uid: people call snapshots of their own by the claim's name."""
+    return f"lessor-{claim['metadata']['uid']}"
+
+
 def _kept(site: Site, claim: Obj, heartbeat: Heartbeat) -> Resource:
     """See the snapshot ready and its content retained."""
-    meta, content = claim["metadata"], ""
+    meta, content, problem = claim["metadata"], "", ""
 
     def unready() -> list[Obj]:
-        nonlocal content
-        found = site.api.get(SNAPSHOT, meta["name"], meta["namespace"]) or {"status": {}}
+        nonlocal content, problem
+        found = site.api.get(SNAPSHOT, _name(claim), meta["namespace"]) or {}
         status = found.get("status") or {}
         content = str(status.get("boundVolumeSnapshotContentName") or "")
+        problem = str((status.get("error") or {}).get("message") or "")
         return [] if status.get("readyToUse") and content else [claim]
 
     if lifecycle.awaited(site, heartbeat, "snapshots", unready, LONGEST):
+        why = f" ({problem[:LONGEST_WORDS]})" if problem else ""
         raise RetryableError(
-            f"the snapshot of {path(claim)} is not ready after {LONGEST}; nothing was deleted, it is waited for again",
+            f"the snapshot of {path(claim)} is not ready after {LONGEST}{why}; nothing was deleted, it is waited for "
+            "again",
             "still-waiting",
         )
     marks = {"labels": {LABEL_LEASE: meta["namespace"], LABEL_MANAGED_BY: MANAGED_BY}}
