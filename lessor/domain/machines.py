@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -11,6 +11,9 @@ from lessor.domain.money import Money
 from lessor.domain.resource import Kind, Resource
 
 SHARED = "GPU "
+PASSED_ONCE = "it passed its check again, and has to once more before anybody gets it"
+"""What is said of an unfit machine that passed its latest check, and no other before that."""
+
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,15 @@ class Health:
     words: str = ""
 
     def after(self, before: Health | None) -> Health:
-        """This finding with the time since when it holds, by the one before it."""
-        if before is None or before.fitness is not self.fitness:
-            return self
-        return Health(self.machine, self.fitness, self.at, before.since, self.words)
+        """This finding with the time since when it holds, by the one before it.
+
+        What was unfit is well once it has passed twice, so that one that comes and goes is told once and given to
+        nobody; a check that could not be made says nothing of it.
+        """
+        now = self
+        if before is not None and before.fitness is Fitness.UNFIT:
+            if self.fitness is Fitness.UNKNOWN:
+                now = replace(before, at=self.at)
+            elif self.fitness is Fitness.FIT and before.words != PASSED_ONCE:
+                now = replace(self, fitness=Fitness.UNFIT, words=PASSED_ONCE)
+        return replace(now, since=before.since) if before is not None and before.fitness is now.fitness else now

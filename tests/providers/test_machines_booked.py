@@ -10,7 +10,7 @@ import pytest
 from lessor.domain.bookings import SLACK, Phase
 from lessor.domain.errors import Refused
 from lessor.domain.lease import State
-from lessor.domain.machines import Fitness
+from lessor.domain.machines import PASSED_ONCE, Fitness
 from lessor.domain.request import Need
 from lessor.domain.resource import Condition
 from lessor.ports import NoCapacityError, PermanentError, RetryableError
@@ -29,9 +29,37 @@ def test_an_unfit_machine_is_given_to_nobody_until_it_is_well(pool: PoolWorld) -
     pool.ill.clear()
     with pytest.raises(NoCapacityError):
         create(pool, TWO)
-    pool.advance(timedelta(minutes=5))
-    pool.provider().conditions(PLACE)
+    checked_again(pool)
+    with pytest.raises(NoCapacityError, match="dgx-1, dgx-3 did not pass the health check"):
+        create(pool, TWO)
+    checked_again(pool)
     assert [one.id for one in create(pool, TWO).resources] == ["dgx-1"]
+
+
+def checked_again(pool: PoolWorld) -> str:
+    """What is wrong with dgx-1 by its next check."""
+    pool.advance(timedelta(minutes=5))
+    return next((one.fault for one in pool.provider().conditions(PLACE) if one.id == "dgx-1"), "")
+
+
+def test_a_machine_that_comes_and_goes_stays_unfit_until_it_has_passed_twice(pool: PoolWorld) -> None:
+    create(pool, ONE)
+    found = []
+    for words in ("a fan stands still", None, "a fan stands still", None, None):
+        pool.ill = {"dgx-1": words} if words else {}
+        found.append(checked_again(pool))
+        assert pool.provider().look(ONE, PLACE).resources[0].fault == found[-1], "the lease sees the same"
+    assert found == ["a fan stands still", PASSED_ONCE, "a fan stands still", PASSED_ONCE, ""]
+
+
+def test_a_check_that_cannot_be_made_does_not_say_that_a_machine_is_well(pool: PoolWorld) -> None:
+    """Law 1."""
+    create(pool, ONE)
+    pool.ill["dgx-1"] = "a fan stands still"
+    assert checked_again(pool) == "a fan stands still"
+    pool.broken["health"] = Ran(None, problem="health cannot be started: no", started=False)
+    assert checked_again(pool) == "a fan stands still"
+    assert {one.fitness for one in pool.ledger.health(PLACE.name) if one.machine != "dgx-1"} == {Fitness.UNKNOWN}
 
 
 def test_each_machine_is_looked_at_once_in_its_time_and_the_lease_on_it_is_seen_with_it(pool: PoolWorld) -> None:
@@ -62,8 +90,10 @@ def test_since_when_a_machine_is_unfit_is_kept_and_a_check_that_cannot_start_say
     assert (found["old-1"].fitness, found["old-1"].since, found["old-1"].at) == (Fitness.UNFIT, START, START + HOUR)
     pool.broken["health"] = Ran(None, problem="health cannot be started: no", started=False)
     pool.advance(HOUR)
-    assert pool.provider().conditions(PLACE) == ()
-    assert {one.fitness for one in pool.ledger.health(PLACE.name)} == {Fitness.UNKNOWN}
+    assert [one.id for one in pool.provider().conditions(PLACE)] == ["old-1"]
+    found = {one.machine: one for one in pool.ledger.health(PLACE.name)}
+    assert {one.fitness for one in found.values() if one.machine != "old-1"} == {Fitness.UNKNOWN}
+    assert (found["old-1"].fitness, found["old-1"].since) == (Fitness.UNFIT, START)
     with pytest.raises(NoCapacityError):
         create(pool, ONE)
 
