@@ -15,7 +15,6 @@ PASSED_ONCE = "it passed its check again, and has to once more before anybody ge
 """What is said of an unfit machine that passed its latest check, and no other before that."""
 
 
-
 @dataclass(frozen=True)
 class Machine:
     """One machine of a pool. `whole` says that it is leased as one, else GPU by GPU.
