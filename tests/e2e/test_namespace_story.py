@@ -69,6 +69,33 @@ async def test_a_namespace_from_the_question_to_proven_deletion(
         assert outcome.state == State.CLOSED
 
 
+async def test_a_namespace_that_is_held_blocks_its_lease_until_it_is_let_go(calm: Running, browser: Browser) -> None:
+    cluster = Cluster(calm.cluster_page)
+    async with (
+        opened(calm) as evidence,
+        opened_page(browser, f"{calm.slack_url}/#requester/C0GPUREQUESTS", viewport=WINDOW) as slack,
+        opened_page(browser, calm.cluster_page, viewport=TALL) as page,
+    ):
+        await _ask(slack)
+        lease_id = await _approve(slack)
+        await evidence.lease_when(lease_id, lambda lease: lease.state is State.ACTIVE)
+        row = page.locator(f'#namespaces tr[data-namespace="{lease_id}"]')
+        await row.get_by_role("button", name="Hold").click(timeout=SOON)
+        await expect(row.get_by_role("button", name="Let go")).to_be_visible(timeout=SOON)
+        await _lessor(calm, "release", lease_id, "--yes")
+        await evidence.lease_when(lease_id, lambda lease: lease.state is State.BLOCKED)
+        await expect(row).to_contain_text("Terminating", timeout=SOON)
+        await _be(slack, "admin")
+        await slack.get_by_test_id("channel-gpu-admins").click()
+        needs_hands = _told(slack, "Needs hands:", lease_id)
+        await expect(needs_hands).to_contain_text("It is tried again", timeout=LATER)
+        await bring_into_view(needs_hands)
+        await picture(slack, "namespace-held")
+        await row.get_by_role("button", name="Let go").click(timeout=SOON)
+        await evidence.lease_when(lease_id, lambda lease: lease.state is State.CLOSED)
+        await cluster.until(lambda: lease_id not in cluster.names())
+
+
 class Cluster:
     """The simulated cluster, as its own page says what is in it."""
 
