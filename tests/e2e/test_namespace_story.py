@@ -89,8 +89,6 @@ async def test_a_namespace_that_is_held_blocks_its_lease_until_it_is_let_go(calm
         await slack.get_by_test_id("channel-gpu-admins").click()
         needs_hands = _told(slack, "Needs hands:", lease_id)
         await expect(needs_hands).to_contain_text("It is tried again", timeout=LATER)
-        await bring_into_view(needs_hands)
-        await picture(slack, "namespace-held")
         await row.get_by_role("button", name="Let go").click(timeout=SOON)
         await evidence.lease_when(lease_id, lambda lease: lease.state is State.CLOSED)
         await cluster.until(lambda: lease_id not in cluster.names())
