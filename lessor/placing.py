@@ -116,6 +116,8 @@ def _kubernetes_place(name: str, cluster: KubernetesConfig, currency: str) -> Ku
         name=name,
         context=cluster.context,
         in_cluster=cluster.in_cluster,
+        uid=cluster.uid,
+        address=cluster.address,
         kinds=cluster.kinds,
         rates={model: _rate(rate, currency) for model, rate in cluster.rates.items()},
         resources=dict(cluster.resources),

@@ -56,6 +56,10 @@ class KubernetesConfig(Section):
     """The context of the kubeconfig (KUBECONFIG); its current context if empty."""
     in_cluster: bool = False
     """Whether the worker runs in this very cluster and uses its own service account."""
+    uid: Annotated[str, Field(max_length=64)] = ""
+    """The uid of its namespace kube-system: what another cluster answers is unknown then; not looked at if empty."""
+    address: Annotated[str, Field(pattern=r"^(https://\S+)?$", max_length=500)] = ""
+    """The API server's address in accesses that people get; the one that lessor itself uses if empty."""
     kinds: Annotated[tuple[LeaseKind, ...], Field(min_length=1)] = (LeaseKind.NAMESPACE, LeaseKind.WORKSPACE)
     """What can be asked for here: namespace, workspace; the first is meant where nobody says."""
     rates: dict[GpuName, ClusterRateConfig] = Field(default_factory=dict)

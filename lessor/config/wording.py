@@ -24,6 +24,7 @@ PATTERNS = {
     r"^([A-Z][A-Z0-9_]*)?$": "the name of an environment variable, such as LESSOR_EXTERNAL_ID",
     r"^subnet-[0-9a-f]+$": "a subnet id such as subnet-0a1b2c3d",
     r"^(sg-[0-9a-f]+)?$": "a security group id such as sg-0a1b2c3d",
+    r"^(https://\S+)?$": "an address such as https://cluster.example.com:6443",
     r"^(/\S+)?$": "a parameter name that starts with /",
     r"^([A-Z][A-Z0-9_]*)$": "the name of an environment variable, such as LESSOR_SMTP_PASSWORD",
     r"^([a-zA-Z_:][a-zA-Z0-9_:]*)?$": "a metric's name, such as DCGM_FI_DEV_GPU_UTIL",

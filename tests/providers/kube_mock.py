@@ -70,11 +70,11 @@ class MockCluster:
     def tokens(self) -> list[str]:
         return [token for _, _, token, _ in self.asked]
 
-    def cluster(self, user: Mapping[str, Any] | None = None, timeout: float = 5) -> Cluster:
+    def cluster(self, user: Mapping[str, Any] | None = None, timeout: float = 5, uid: str = "") -> Cluster:
         """The product's way into it, as somebody with these credentials: a program that hands them out, by default."""
         path = self.home / "kubeconfig"
         path.write_text(yaml.safe_dump(self._kubeconfig(user or self.program())))
-        place = KubernetesPlace("lab", context="lab", timeout=timedelta(seconds=timeout))
+        place = KubernetesPlace("lab", context="lab", timeout=timedelta(seconds=timeout), uid=uid)
         return Cluster(place, lambda: self.now, str(path))
 
     def program(self, source: str = PROGRAM) -> dict[str, Any]:

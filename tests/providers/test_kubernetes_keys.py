@@ -51,6 +51,12 @@ def test_a_public_certificate_needs_no_authority(world: Beginning, monkeypatch: 
     assert cluster["cluster"] == {"server": "https://eks.example.test"}
 
 
+def test_people_get_the_address_under_which_they_reach_the_cluster(world: Beginning) -> None:
+    world.config = replace(world.config, address="https://lab.example.com:6443")
+    (cluster,) = yaml.safe_load(keys.credentials(world.site, LEASE, silent).text)["clusters"]
+    assert cluster["cluster"]["server"] == "https://lab.example.com:6443"
+
+
 @pytest.mark.parametrize(
     ("configured", "until_the_end", "length"),
     [

@@ -17,6 +17,8 @@ CLUSTER = """
     provider: kubernetes
     kubernetes:
       context: lab-admin
+      uid: 5a0c4f7e-1f0e-4a51-9a3c-2d6f0c1b7e11
+      address: https://lab.example.test:6443
       rates:
         A100-80GB: {hourly: 1.85, since: 2026-11-01}
         H100: {hourly: 3.20}
@@ -43,6 +45,7 @@ def test_a_cluster_is_what_the_configuration_says() -> None:
         "oidc:",
         timedelta(seconds=4),
     )
+    assert (lab.uid, lab.address) == ("5a0c4f7e-1f0e-4a51-9a3c-2d6f0c1b7e11", "https://lab.example.test:6443")
     assert lab.rates == {
         "A100-80GB": Rate(Money(Decimal("1.85"), "USD"), date(2026, 11, 1)),
         "H100": Rate(Money(Decimal("3.20"), "USD")),

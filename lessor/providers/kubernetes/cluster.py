@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from lessor.ports import ProviderError, RetryableError
-from lessor.providers.kubernetes.api import FIELD_MANAGER, ApiKind, Obj
+from lessor.providers.kubernetes.api import FIELD_MANAGER, NAMESPACE, ApiKind, Obj
 from lessor.providers.kubernetes.errors import Answer, no_answer, not_served, refusal, spoken
 from lessor.providers.kubernetes.paging import whole_list
 from lessor.providers.kubernetes.place import KubernetesPlace
@@ -20,6 +20,9 @@ from lessor.providers.kubernetes.sessions import Session, Sessions
 CONNECT_LIMIT = timedelta(seconds=5)
 KNOWN_FOR = timedelta(minutes=5)
 """How long it is remembered which kinds a cluster has; what it lacks is asked for again after a tenth of that."""
+
+SYSTEM = "kube-system"
+"""The namespace that every cluster has and nobody can make again: its uid tells one cluster from another."""
 
 JSON, MERGE_PATCH, APPLY = "application/json", "application/merge-patch+json", "application/apply-patch+yaml"
 
@@ -40,6 +43,8 @@ class Cluster:
         self._clock, self._limit = clock, place.timeout
         self._sessions = Sessions(place, clock, kubeconfig)
         self._groups: dict[str, _Group] = {}
+        self._uid = place.uid
+        self._recognised = 0
 
     def get(self, kind: ApiKind, name: str, namespace: str = "") -> Obj | None:
         """The object; `None` only where the server itself says that there is no such object."""
@@ -161,10 +166,31 @@ class Cluster:
         """One request, and a second one with new credentials where the first was refused as a stranger's."""
         address = f"{path}?{urlencode(query)}" if query else path
         session = self._sessions.current()
+        self._recognise(session)
         answer = self._once(session, verb, address, doing, body, content)
         if answer.stranger:
-            answer = self._once(self._sessions.renewed(session), verb, address, doing, body, content)
+            session = self._sessions.renewed(session)
+            self._recognise(session)
+            answer = self._once(session, verb, address, doing, body, content)
         return answer
+
+    def _recognise(self, session: Session) -> None:
+        """Raise where another cluster answers than the one that is meant: what it does not have is not gone."""
+        if not self._uid or session.number == self._recognised:
+            return
+        doing = "asking which cluster it is"
+        answer = self._once(session, "GET", _path(NAMESPACE, "", SYSTEM), doing, None, JSON)
+        if answer.stranger:
+            session = self._sessions.renewed(session)
+            answer = self._once(session, "GET", _path(NAMESPACE, "", SYSTEM), doing, None, JSON)
+        found = self._fine(answer, doing).get("metadata", {}).get("uid")
+        if found != self._uid:
+            raise RetryableError(
+                f"another cluster answers in the place of {self.name}: its {SYSTEM} has the uid {found}, not that of "
+                "lessor.yaml; what is there is unknown, nothing was changed. See to its context in the kubeconfig",
+                "another-cluster",
+            )
+        self._recognised = session.number
 
     def _once(
         self, session: Session, verb: str, address: str, doing: str, body: Mapping[str, Any] | None, content: str

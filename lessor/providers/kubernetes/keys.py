@@ -36,7 +36,7 @@ def credentials(site: Site, lease_id: str, heartbeat: Heartbeat) -> Credentials:
 
 def _kubeconfig(site: Site, lease_id: str, token: str) -> str:
     server, authority = site.api.endpoint()
-    cluster = {"server": server}
+    cluster = {"server": site.config.address or server}
     if authority:
         cluster["certificate-authority-data"] = base64.b64encode(authority.encode()).decode()
     name = site.config.name

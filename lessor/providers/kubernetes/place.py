@@ -46,6 +46,8 @@ class KubernetesPlace:
     name: str
     context: str = ""
     in_cluster: bool = False
+    uid: str = ""
+    address: str = ""
     kinds: tuple[LeaseKind, ...] = (LeaseKind.NAMESPACE, LeaseKind.WORKSPACE)
     rates: Mapping[str, Rate] = field(default_factory=dict)
     resources: Mapping[str, str] = field(default_factory=dict)
