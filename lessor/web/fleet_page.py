@@ -8,7 +8,11 @@ from datetime import datetime
 from lessor.domain.bearing import Bearing, bearing
 from lessor.domain.fleet import PlaceFleet
 from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit
+from lessor.domain.pools import Holder
 from lessor.web.shown import Row, row
+
+SHOWN = 50
+"""Leases of a place, and what runs there without one, on the page of all places."""
 
 COUNTED = (
     ("total", "Total"),
@@ -44,21 +48,36 @@ class Occupied:
 
 @dataclass(frozen=True)
 class Site:
-    """One place as its page shows it; `empty` says why there is nothing to see."""
+    """One place as its page shows it; `empty` says why there is nothing to see.
+
+    `more` are leases and `strays` what runs without one that are not shown here for length.
+    """
 
     fleet: PlaceFleet
     models: tuple[Model, ...]
     tenants: tuple[Occupied, ...]
+    ownerless: tuple[Holder, ...]
     empty: str
+    more: int = 0
+    strays: int = 0
 
 
-def sited(one: PlaceFleet, at: datetime) -> Site:
-    """A place for the template. Owners are named there, by their ids."""
+def sited(one: PlaceFleet, at: datetime, *, alone: bool) -> Site:
+    """A place for the template. Owners are named there, by their ids. Of one shown `alone` no stray is left out."""
     models = []
     for line in one.lines:
         said, counted = figures(line), unit(line)
         name = f"{line.model or UNNAMED} ({counted})" if counted else line.model or UNNAMED
         models.append(Model(name, tuple((called, said[key]) for key, called in COUNTED), bearing(line)))
-    tenants = (Occupied(row(tenant.lease, "", at), tenant.doing, tenant.flags) for tenant in one.tenants)
+    tenants = (Occupied(row(tenant.lease, "", at), tenant.doing, tenant.flags) for tenant in one.tenants[:SHOWN])
+    strays = one.ownerless if alone else one.ownerless[:SHOWN]
     nothing = not (one.lines or one.problem or one.tenants or one.ownerless)
-    return Site(one, tuple(models), tuple(tenants), (EMPTY_CLOUD if one.on_demand else EMPTY) if nothing else "")
+    return Site(
+        one,
+        tuple(models),
+        tuple(tenants),
+        strays,
+        (EMPTY_CLOUD if one.on_demand else EMPTY) if nothing else "",
+        more=max(len(one.tenants) - SHOWN, 0),
+        strays=len(one.ownerless) - len(strays),
+    )

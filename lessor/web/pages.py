@@ -47,8 +47,9 @@ async def fleet(request: Request, what: Annotated[str, Query(max_length=80)] = "
     """Every place with its GPUs by model, who has them, and what nobody asked for."""
     desk = desk_of(request)
     found = await desk.gateway.fleet.view(what)
-    names = await desk.names(tenant.lease.owner for one in found.places for tenant in one.tenants)
-    return page(request, "fleet.html.j2", places=[sited(one, found.at) for one in found.places], names=names, what=what)
+    places = [sited(one, found.at, alone=len(found.places) == 1) for one in found.places]
+    names = await desk.names(held.row.lease.owner for one in places for held in one.tenants)
+    return page(request, "fleet.html.j2", places=places, names=names, what=what)
 
 
 @router.get("/leases")

@@ -46,6 +46,12 @@ def test_what_is_not_read_is_never_free_and_is_said(refused: ApiKind) -> None:
     assert "A100-80GB" in {one.model for one in census.pools}
 
 
+def test_a_cluster_that_does_not_answer_says_so_once() -> None:
+    api = a_full_house(FIRST)
+    api.fail("list", times=None)
+    assert capacity.census(a_site(api)).problem == "the cluster does not answer"
+
+
 def test_without_nodes_every_model_with_a_rate_is_there_and_unknown() -> None:
     census = taken(NODE)
     assert [(one.model, one.total, one.held) for one in census.pools] == [

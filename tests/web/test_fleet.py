@@ -59,6 +59,30 @@ async def test_every_place_shows_its_numbers_and_who_has_them(clusters: World) -
     assert [tag for tag, _ in elements(page) if tag == "img"] == []
 
 
+async def test_long_lists_are_cut_with_a_way_to_all_of_it(clusters: World) -> None:
+    for number in range(1, 53):
+        clusters.story(number, place=replace(a_place(), provider="kubernetes", name="lab", region=""))
+    (stray,) = Clusters(clusters).census(LAB).holders
+    many = tuple(replace(stray, ref=f"pod/stray-{number:02d}") for number in range(51))
+
+    class Crowded(Clusters):
+        def census(self, place: Place) -> Census:
+            return super().census(place) if place == DARK else replace(super().census(place), holders=many)
+
+    clusters.fleet = Surveying(
+        clusters.ledger, {"kubernetes": Crowded(clusters)}, {}, lambda: [LAB, DARK], lambda: clusters.now
+    )
+    page = await read(clusters, "/fleet")
+    said = words(page)
+    assert (page.count("/leases/gpu-"), page.count("pod/stray-")) == (50, 50)
+    assert "2 more leases in lab" in said
+    assert "1 more without a lease in lab" in said
+    assert '<a href="/leases?place=lab">' in page
+    alone = await read(clusters, "/fleet?what=lab")
+    assert (alone.count("/leases/gpu-"), alone.count("pod/stray-")) == (50, 51)
+    assert "more without a lease" not in words(alone)
+
+
 async def test_a_place_that_does_not_answer_is_unknown_and_spoils_no_other(clusters: World) -> None:
     said = words(await read(clusters, "/fleet"))
     assert "It could not be read whole: the API server of dark does not answer (timed out)." in said

@@ -46,7 +46,7 @@ def take(site: Site) -> Census:
         at=site.clock(),
         pools=tuple(found.pools()),
         holders=tuple(sorted(found.holders(), key=lambda one: (one.model, one.ref))),
-        problem="; ".join(seen.problems),
+        problem="; ".join(dict.fromkeys(seen.problems)),
         notes=notes,
     )
 
