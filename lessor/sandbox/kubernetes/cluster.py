@@ -17,7 +17,7 @@ from lessor.sandbox.kubernetes.clock import Clock
 from lessor.sandbox.kubernetes.controllers import STEPS
 from lessor.sandbox.kubernetes.controllers.world import World
 from lessor.sandbox.kubernetes.faults import FaultPlan
-from lessor.sandbox.kubernetes.kinds import KINDS, Served, kind
+from lessor.sandbox.kubernetes.kinds import Served, kind
 from lessor.sandbox.kubernetes.nodes import NodeShape
 from lessor.sandbox.kubernetes.rbac import Rights
 from lessor.sandbox.kubernetes.registry import CONTROLLER, Registry, Request
@@ -153,7 +153,3 @@ class SimulatedCluster:
             self.settings.change(**stored["settings"])
             self.accounts.key = str(stored["key"])
             self.clock.ahead = timedelta(seconds=stored["ahead"])
-
-    def count(self) -> int:
-        """How many objects there are."""
-        return sum(len(self.store.all(what)) for what in KINDS)

@@ -19,7 +19,7 @@ from lessor.sandbox.kubernetes.answering import Answer, answer
 from lessor.sandbox.kubernetes.calls import Call
 from lessor.sandbox.kubernetes.cluster import Heard, SimulatedCluster
 from lessor.sandbox.kubernetes.faults import Fault, FaultKind
-from lessor.sandbox.kubernetes.kinds import kind
+from lessor.sandbox.kubernetes.kinds import EXTENSIONS, kind
 from lessor.sandbox.kubernetes.kubeconfigs import kubeconfig
 from lessor.sandbox.kubernetes.managed import Writer
 from lessor.sandbox.kubernetes.nodes import NodeShape
@@ -116,7 +116,9 @@ class RunningCluster:
             self.cluster.settings.change(**settings)
 
     def add_on(self, *extensions: str) -> None:
-        """Install Kueue, Ray, Kubeflow or snapshots."""
+        """Install some of `kinds.EXTENSIONS`. Raises `ValueError` for others."""
+        if unknown := set(extensions) - set(EXTENSIONS):
+            raise ValueError(f"there is no {', '.join(sorted(unknown))}; there are: {', '.join(EXTENSIONS)}")
         with self.cluster.lock:
             self.cluster.served.extensions |= set(extensions)
 

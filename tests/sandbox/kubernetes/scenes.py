@@ -32,7 +32,15 @@ class Step:
 
 def scenes() -> dict[str, list[Step]]:
     """Each begins with an empty namespace."""
-    return {**_of_metadata(), **_of_applying(), **_of_pods(), **_of_quotas(), **_of_workloads(), **_of_ends()}
+    return {
+        **_of_metadata(),
+        **_of_applying(),
+        **_of_pods(),
+        **_of_quotas(),
+        **_of_workloads(),
+        **_of_disks(),
+        **_of_ends(),
+    }
 
 
 def _of_metadata() -> dict[str, list[Step]]:
@@ -189,15 +197,20 @@ def _of_workloads() -> dict[str, list[Step]]:
             Step("POST", f"{batch}/cronjobs", _cron("* *")),
             Step("POST", f"{batch}/cronjobs", _cron("0 3 * * *")),
         ],
-        "disks": [
-            Step("POST", "api/v1/namespaces/{ns}/persistentvolumeclaims", {"metadata": {"name": "a"}, "spec": {}}),
-            Step("POST", "api/v1/namespaces/{ns}/persistentvolumeclaims", _claim()),
-            Step("PATCH", "api/v1/namespaces/{ns}/persistentvolumeclaims/a", {"spec": {"accessModes": ["x"]}}, MERGE),
-        ],
         "bindings": [
             Step("POST", roles, {"metadata": {"name": "a"}, "roleRef": reference, "subjects": [_subject("User")]}),
             Step("POST", roles, {"metadata": {"name": "b"}, "roleRef": reference, "subjects": [_subject("Person")]}),
             Step("POST", roles, {"metadata": {"name": "b"}, "subjects": [_subject("User")]}),
+        ],
+    }
+
+
+def _of_disks() -> dict[str, list[Step]]:
+    return {
+        "disks": [
+            Step("POST", "api/v1/namespaces/{ns}/persistentvolumeclaims", {"metadata": {"name": "a"}, "spec": {}}),
+            Step("POST", "api/v1/namespaces/{ns}/persistentvolumeclaims", _claim()),
+            Step("PATCH", "api/v1/namespaces/{ns}/persistentvolumeclaims/a", {"spec": {"accessModes": ["x"]}}, MERGE),
         ],
     }
 
