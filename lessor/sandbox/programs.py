@@ -23,6 +23,8 @@ _EXPORTS_HEAD = r"""# For a shell that shall reach this sandbox: source this fil
 # What the shell knew of real accounts is forgotten first. The first name is nobody's: zsh wants at least one.
 unset lessor_nothing $(env | sed -n -E '/^LESSOR_USER=/d; s/^((AWS|LESSOR|SLACK|TEMPORAL)_[A-Z0-9_]+)=.*/\1/p')"""
 
+_FINDS_LESSOR = "# `lessor` is found, also where its environment is not activated; whatever was found before still is."
+
 
 class ProgramMissingError(Exception):
     """A program that the sandbox needs is not installed; the text says how to install it."""
@@ -102,7 +104,8 @@ class Sandbox:
 def lay_exports(sandbox: Sandbox) -> None:
     """Write the file that tells a shell what lessor's own programs are told, and nothing of what it knew before."""
     assignments = (f"export {name}={shlex.quote(value)}" for name, value in sandbox.settings.items())
-    sandbox.data.exports.write_text("\n".join([_EXPORTS_HEAD, *assignments, ""]), encoding="utf-8")
+    found = f'export PATH="$PATH":{shlex.quote(str(Path(sys.executable).parent))}'
+    sandbox.data.exports.write_text("\n".join([_EXPORTS_HEAD, *assignments, _FINDS_LESSOR, found, ""]), encoding="utf-8")
 
 
 def programs(sandbox: Sandbox) -> tuple[Child, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,17 @@ def test_the_command_line_finds_the_sandbox_from_anywhere(sandbox: Sandbox, tmp_
         check=True,
     )
     assert ran.stdout.startswith(f"{sandbox.data.config} is valid: ")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_without_the_environment_finds_lessor_and_keeps_what_it_found_before(
+    shell: str, sandbox: Sandbox
+) -> None:
+    before = f"{sandbox.data.home}:/usr/bin:/bin"
+    told = f"PATH={shlex.quote(before)}; . {shlex.quote(str(sandbox.data.exports))}; command -v lessor; echo $PATH"
+    ran = subprocess.run([shell, "-c", told], env={}, capture_output=True, text=True, check=True)
+    there = Path(sys.executable).parent
+    assert ran.stdout.splitlines() == [str(there / "lessor"), f"{before}:{there}"]
 
 
 def test_lessors_own_programs_accept_a_directory_that_a_shell_would_take_apart(
