@@ -61,3 +61,10 @@ def test_only_notebooks_and_experiments_are_spared_in_working_hours() -> None:
         Workload.EXPERIMENT: timedelta(minutes=10),
     }
     assert (thresholds.stop, thresholds.spare) == (timedelta(minutes=6), None)
+
+
+def test_everything_that_a_lease_in_the_cluster_costs_has_a_price() -> None:
+    """One workspace of an unknown price makes its team's budget unknown, and then finance is asked about everything."""
+    [cluster] = [place.kubernetes for place in shipped(UP).places if place.kubernetes is not None]
+    assert cluster.disks is not None
+    assert cluster.disks.gib_month > 0
