@@ -67,7 +67,7 @@ def _of_model(value: Any, type_: str, path: str, unknown: list[str]) -> Any:
     if not isinstance(value, dict):
         raise WrongTypeError(f"json: cannot unmarshal {_go(value)} into Go struct field {path} of type {type_}")
     if type_ in _QUANTIFIED:
-        _check_quantities({name: value[name] for name in _QUANTIFIED[type_] & set(value)})
+        value = value | {name: _quantities(value[name]) for name in _QUANTIFIED[type_] & set(value)}
     kept = {}
     for name, one in value.items():
         where = f"{path}.{name}" if path else name
@@ -78,14 +78,21 @@ def _of_model(value: Any, type_: str, path: str, unknown: list[str]) -> Any:
     return kept
 
 
-def _check_quantities(value: Obj) -> None:
-    for one in value.values():
-        for quantity in one.values() if isinstance(one, dict) else ():
-            if isinstance(quantity, str | int):
-                try:
-                    amount(quantity)
-                except ValueError as unreadable:
-                    raise WrongTypeError(str(unreadable)) from unreadable
+def _quantities(value: Any) -> Any:
+    """Quantities as text: a number means the same and is kept as text. Raises `WrongTypeError`."""
+    if not isinstance(value, dict):
+        return value
+    return {name: _quantity(one) for name, one in value.items()}
+
+
+def _quantity(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return value
+    try:
+        amount(value)
+    except ValueError as unreadable:
+        raise WrongTypeError(str(unreadable)) from unreadable
+    return str(value)
 
 
 @cache

@@ -101,6 +101,22 @@ def test_quotas_count_devices_by_their_requests_only(lab: RunningCluster) -> Non
     assert used == {"requests.nvidia.com/gpu": "2", "pods": "1", "count/deployments.apps": "1"}
 
 
+def test_quantities_may_be_numbers_and_are_kept_as_text(lab: RunningCluster) -> None:
+    """As people write them: `nvidia.com/gpu: 1`, `cpu: 0.5`."""
+    written = deployment("web", gpus=1)
+    written["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": 1, "cpu": 0.5}
+    made = lab.create("Deployment", written, "work")
+    container = made["spec"]["template"]["spec"]["containers"][0]
+    assert container["resources"]["limits"] == {"nvidia.com/gpu": "1", "cpu": "0.5"}
+    lab.settle()
+    [started] = lab.ask("GET", PODS).body["items"]
+    assert started["spec"]["containers"][0]["resources"]["requests"] == {"nvidia.com/gpu": "1", "cpu": "0.5"}
+    written["metadata"]["name"] = "other"
+    written["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"] = {"cpu": True}
+    refused = lab.ask("POST", "/apis/apps/v1/namespaces/work/deployments", written)
+    assert (refused.code, refused.body["reason"]) == (400, "BadRequest")
+
+
 def test_limits_complete_and_bound_what_pods_ask_for(lab: RunningCluster) -> None:
     rule = {"type": "Container", "defaultRequest": {"cpu": "100m"}, "max": {"memory": "1Gi"}}
     lab.create("LimitRange", {"metadata": {"name": "limits"}, "spec": {"limits": [rule]}}, "work")
