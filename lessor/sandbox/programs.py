@@ -105,7 +105,9 @@ def lay_exports(sandbox: Sandbox) -> None:
     """Write the file that tells a shell what lessor's own programs are told, and nothing of what it knew before."""
     assignments = (f"export {name}={shlex.quote(value)}" for name, value in sandbox.settings.items())
     found = f'export PATH="$PATH":{shlex.quote(str(Path(sys.executable).parent))}'
-    sandbox.data.exports.write_text("\n".join([_EXPORTS_HEAD, *assignments, _FINDS_LESSOR, found, ""]), encoding="utf-8")
+    sandbox.data.exports.write_text(
+        "\n".join([_EXPORTS_HEAD, *assignments, _FINDS_LESSOR, found, ""]), encoding="utf-8"
+    )
 
 
 def programs(sandbox: Sandbox) -> tuple[Child, ...]:
