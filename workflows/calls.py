@@ -36,6 +36,8 @@ LEDGER_TIMEOUT = timedelta(seconds=10)
 HEARTBEAT = timedelta(minutes=2)
 SWEEP_LIMIT = timedelta(minutes=10)
 STAFF_LIMIT = timedelta(minutes=10)
+PLACE_TIMEOUT = timedelta(minutes=4)
+"""For a look at a place or one change of what stands there: a pool runs two of its executables in this time."""
 
 _PROVIDER_QUEUES = {
     "aws": contracts.QUEUE_AWS,
@@ -206,7 +208,7 @@ async def look(lease: Lease) -> Sighting:
         ProvisioningActivities.look,
         _ref(lease),
         task_queue=queue_of(lease.request.place.provider),
-        start_to_close_timeout=timedelta(seconds=60),
+        start_to_close_timeout=PLACE_TIMEOUT,
         schedule_to_close_timeout=lease.terms.cleanup_limit,
         retry_policy=retries.RETRY_PROVIDER,
         summary="look at what was reported",
@@ -218,7 +220,7 @@ async def set_end(lease: Lease, ends: datetime) -> None:
         ProvisioningActivities.set_end,
         MoveEnd(lease.id, ends),
         task_queue=queue_of(lease.request.place.provider),
-        start_to_close_timeout=timedelta(seconds=60),
+        start_to_close_timeout=PLACE_TIMEOUT,
         retry_policy=retries.RETRY_PROVIDER,
         summary=f"write the end {ends:%Y-%m-%d %H:%M} UTC on the resources",
     )

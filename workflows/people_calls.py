@@ -34,7 +34,7 @@ async def set_owner(lease: Lease) -> None:
         ProvisioningActivities.set_owner,
         LeaseRef(lease.id, lease.revision),
         task_queue=calls.queue_of(lease.request.place.provider),
-        start_to_close_timeout=timedelta(seconds=60),
+        start_to_close_timeout=calls.PLACE_TIMEOUT,
         retry_policy=retries.RETRY_PROVIDER,
         summary=f"write the owner {lease.owner} on the resources"[:150],
     )

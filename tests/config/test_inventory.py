@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from lessor.config import ConfigError, loads
-from lessor.config.inventory import check_inventories, machines_of, read_inventory
+from lessor.config.inventory import LONGEST, check_inventories, machines_of, read_inventory
 from lessor.config.pools import MachineConfig, MachinesConfig
 from tests.config.sample import VALID
+from workflows.calls import PLACE_TIMEOUT
 
 HEAD = "name,model,gpus,memory_gib,address,room,owner,hourly,since,lease,withdrawn\n"
 POOL = """
@@ -135,3 +136,8 @@ def test_a_pool_without_hooks_is_allowed(tmp_path: Path) -> None:
     config = loads(placed("machines: [{name: a, model: L4, gpus: 1}]"))
     check_inventories(config, tmp_path)
     assert [place.name for place in config.places if place.machines] == ["pool"]
+
+
+def test_whoever_waits_for_hooks_waits_as_long_as_they_may_take() -> None:
+    """Letting people in anew is a grant and a look."""
+    assert PLACE_TIMEOUT > 2 * LONGEST
