@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from lessor.sandbox.kubernetes import discovery, errors
+from lessor.sandbox.kubernetes import discovery, errors, openapi
 from lessor.sandbox.kubernetes.calls import Call, Target, is_served, target, verb
 from lessor.sandbox.kubernetes.cluster import Heard, SimulatedCluster
 from lessor.sandbox.kubernetes.errors import Refused
@@ -122,6 +122,8 @@ class _Asked:
                 if len(parts) == 3
                 else discovery.group(served, parts[1])
             )
+        elif found is None and parts[:1] == [openapi.ROOT]:
+            found = openapi.described(served, parts)
         return Answer(200, found) if found else NOWHERE
 
     def _allowed(self, of: Target) -> Answer:

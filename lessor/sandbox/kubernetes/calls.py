@@ -16,6 +16,10 @@ from lessor.sandbox.kubernetes.rbac import Access
 Obj = dict[str, Any]
 _REVIEWS = {"selfsubjectaccessreviews": "authorization.k8s.io", "selfsubjectrulesreviews": "authorization.k8s.io",
             "selfsubjectreviews": "authentication.k8s.io"}  # fmt: skip
+_JSON_ONLY = (
+    "the body of the request was in an unknown format - accepted media types include: application/json, "
+    "application/yaml. The simulated cluster reads no protobuf: write the object into a file, and kubectl apply -f it"
+)
 _SUBS = {"status", "scale", "token", "finalize"}
 
 
@@ -44,9 +48,11 @@ class Call:
             raise bad_request(f"error decoding patch: {error}") from error
 
     def document(self) -> Obj:
-        """The body. Raises `Refused` (400) for what is no object."""
+        """The body. Raises `Refused`: 400 for what is no object, 415 for what only a real API server can read."""
         if not self.body:
             return {}
+        if self.content_type.endswith("protobuf"):
+            raise Refused(415, "UnsupportedMediaType", _JSON_ONLY)
         try:
             found = yaml.safe_load(self.body) if "yaml" in self.content_type else json.loads(self.body)
         except (ValueError, yaml.YAMLError) as error:

@@ -8,6 +8,8 @@ from lessor.sandbox.kubernetes.kinds import OBJECT_VERBS, Kind, Served
 
 Obj = dict[str, Any]
 VERSION = {"major": "1", "minor": "37", "gitVersion": "v1.37.0+sandbox", "platform": "linux/amd64"}
+_ALL = {"Pod", "Service", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob"}
+"""What `kubectl get all` shows."""
 
 
 def versions(address: str) -> Obj:
@@ -54,6 +56,8 @@ def _lines(kind: Kind) -> list[Obj]:
     lines = [_line(kind.plural, kind.kind, kind.namespaced, list(OBJECT_VERBS)) | {"singularName": kind.singular}]
     if kind.short:
         lines[0]["shortNames"] = list(kind.short)
+    if kind.kind in _ALL:
+        lines[0]["categories"] = ["all"]
     if kind.status:
         lines.append(_line(f"{kind.plural}/status", kind.kind, kind.namespaced, ["get", "patch", "update"]))
     if kind.scalable:

@@ -46,6 +46,12 @@ def test_a_page_of_a_forgotten_list_is_gone_and_offers_to_go_on_inconsistently(m
     assert _names(rest) == ["c", "d", "e", "f"]
 
 
+def test_what_people_run_is_what_kubectl_calls_all(lab: RunningCluster) -> None:
+    found = [one for path in ("/api/v1", "/apis/apps/v1", "/apis/batch/v1") for one in _served(lab, path)]
+    kinds = ["Pod", "Service", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob"]
+    assert [one["kind"] for one in found if "all" in one.get("categories", [])] == kinds
+
+
 def test_items_of_built_in_kinds_do_not_say_what_they_are(many: RunningCluster) -> None:
     many.add_on(KUEUE)
     many.create("LocalQueue", {"metadata": {"name": "q"}, "spec": {"clusterQueue": "gpus"}}, "work")
@@ -123,3 +129,8 @@ def _watched(lab: RunningCluster, version: str) -> Iterator[dict[str, Any]]:
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10) as answer:
         for line in answer:
             yield json.loads(line)
+
+
+def _served(lab: RunningCluster, path: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = lab.ask("GET", path).body["resources"]
+    return found

@@ -117,6 +117,29 @@ def test_quantities_may_be_numbers_and_are_kept_as_text(lab: RunningCluster) -> 
     assert (refused.code, refused.body["reason"]) == (400, "BadRequest")
 
 
+def test_kubectl_leaves_the_check_of_fields_to_the_server(lab: RunningCluster) -> None:
+    """It writes nothing before it has read so in the description of the API."""
+    root = lab.ask("GET", "/openapi/v3").body["paths"]
+    assert root["apis/apps/v1"] == {"serverRelativeURL": "/openapi/v3/apis/apps/v1"}
+    paths = lab.ask("GET", "/openapi/v3/apis/apps/v1").body["paths"]
+    patched = paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"]
+    assert patched["x-kubernetes-group-version-kind"] == {"group": "apps", "version": "v1", "kind": "Deployment"}
+    assert [one["name"] for one in patched["parameters"]] == ["fieldValidation"]
+    assert "/api/v1/nodes/{name}" in lab.ask("GET", "/openapi/v3/api/v1").body["paths"]
+    assert lab.ask("GET", "/openapi/v3/apis/apps/v9").code == 404
+    assert lab.ask("GET", "/openapi/v2").code == 404
+
+
+def test_what_is_written_in_protobuf_is_refused_with_what_to_do_instead(lab: RunningCluster) -> None:
+    headers = {
+        "authorization": f"Bearer {lab.cluster.accounts.admin()}",
+        "content-type": "application/vnd.kubernetes.protobuf",
+    }
+    refused = answer(lab.cluster, Call("POST", PODS, {}, headers, b"k8s\x00\x9c"))
+    assert (refused.code, refused.body["reason"]) == (415, "UnsupportedMediaType")
+    assert refused.body["message"].endswith("write the object into a file, and kubectl apply -f it")
+
+
 def test_limits_complete_and_bound_what_pods_ask_for(lab: RunningCluster) -> None:
     rule = {"type": "Container", "defaultRequest": {"cpu": "100m"}, "max": {"memory": "1Gi"}}
     lab.create("LimitRange", {"metadata": {"name": "limits"}, "spec": {"limits": [rule]}}, "work")
