@@ -32,8 +32,25 @@ def lease_facts(lease: Lease, now: datetime, access: str = "") -> Facts:
 
     `access` is how to get in, for a reader who may.
     """
-    request, quote, cost = lease.request, lease.quote, lease.cost(now)
-    steps = waiting(lease.steps)
+    return {
+        **_asked(lease),
+        **_times(lease),
+        **_money(lease, now),
+        **_decided(lease),
+        "resources": [f"{one.ref} {one.condition.value}" for one in lease.resources],
+        "tries": lease.capacity.tries if lease.capacity else 0,
+        "tried": list(lease.capacity.tried) if lease.capacity else [],
+        "next_try": _iso(next_try(lease)),
+        "access": access or None,
+        "problem": lease.problem or None,
+        "left": list(lease.left),
+        "proof": lease.proof or None,
+        "closed_at": _iso(lease.closed_at),
+    }
+
+
+def _asked(lease: Lease) -> Facts:
+    request, quote = lease.request, lease.quote
     return {
         "id": lease.id,
         "state": lease.state.value,
@@ -52,6 +69,12 @@ def lease_facts(lease: Lease, now: datetime, access: str = "") -> Facts:
         "workload": request.workload.value,
         "purpose": request.purpose,
         "tags": request.tags,
+    }
+
+
+def _times(lease: Lease) -> Facts:
+    request = lease.request
+    return {
         "requested_at": _iso(lease.requested_at),
         "ready_at": _iso(lease.ready_at),
         "ends_at": _iso(lease.ends_at or request.until),
@@ -63,6 +86,12 @@ def lease_facts(lease: Lease, now: datetime, access: str = "") -> Facts:
         "exempt_until": _iso(lease.exemption.until) if lease.exemption else None,
         "duration_seconds": int(request.duration.total_seconds()) if request.duration else None,
         "extensions": lease.extensions,
+    }
+
+
+def _money(lease: Lease, now: datetime) -> Facts:
+    request, quote, cost = lease.request, lease.quote, lease.cost(now)
+    return {
         "hourly": str(quote.offer.hourly.amount) if quote and quote.offer.hourly else None,
         "cost": str(cost.amount) if cost else None,
         "compute_cost": _amount(compute_cost(lease, now)),
@@ -72,6 +101,12 @@ def lease_facts(lease: Lease, now: datetime, access: str = "") -> Facts:
         "cap": _amount(request.cap),
         "volatile": lease.volatile,
         **_idle_facts(lease, now),
+    }
+
+
+def _decided(lease: Lease) -> Facts:
+    steps = waiting(lease.steps)
+    return {
         "decision": lease.decision.outcome.value if lease.decision else None,
         "rules": [f"{one.rule}: {one.text}" for one in lease.decision.reasons] if lease.decision else [],
         "step": steps[0].name if steps else None,
@@ -83,15 +118,6 @@ def lease_facts(lease: Lease, now: datetime, access: str = "") -> Facts:
         "decided_by": lease.decided_by or None,
         "decided_at": _iso(lease.decided_at),
         "decided_reason": lease.decided_reason or None,
-        "resources": [f"{one.ref} {one.condition.value}" for one in lease.resources],
-        "tries": lease.capacity.tries if lease.capacity else 0,
-        "tried": list(lease.capacity.tried) if lease.capacity else [],
-        "next_try": _iso(next_try(lease)),
-        "access": access or None,
-        "problem": lease.problem or None,
-        "left": list(lease.left),
-        "proof": lease.proof or None,
-        "closed_at": _iso(lease.closed_at),
     }
 
 
