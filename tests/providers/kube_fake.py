@@ -15,7 +15,7 @@ from typing import Any
 
 from lessor.ports import PermanentError, ProviderError, RetryableError
 from lessor.providers.kubernetes import api as kinds
-from lessor.providers.kubernetes.api import FIELD_MANAGER, NAMESPACE, SERVICE_ACCOUNT, ApiKind, Obj
+from lessor.providers.kubernetes.api import FIELD_MANAGER, NAMESPACE, POD, SERVICE_ACCOUNT, ApiKind, Obj
 from tests.providers.kube_fake_controllers import Nodes, settle
 from tests.providers.kube_fake_selectors import labels_of, placed, selected
 
@@ -247,6 +247,22 @@ class FakeApi:
     def _end(self, verb: str, kind: ApiKind, key: Key) -> Obj:
         self._after(verb, kind)
         return copy.deepcopy(self.objects[key])
+
+
+class Refusing:
+    """A cluster that lets nobody read the pods of some namespaces; empty means of all at once (case D15)."""
+
+    def __init__(self, api: FakeApi, namespaces: set[str]) -> None:
+        self._api, self._namespaces = api, namespaces
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._api, name)
+
+    def list(self, kind: ApiKind, namespace: str = "", labels: str = "", fields: str = "") -> Sequence[Obj]:
+        if kind == POD and namespace in self._namespaces:
+            where = f"in {namespace}" if namespace else "everywhere"
+            raise PermanentError(f"pods {where} are forbidden", "forbidden")
+        return self._api.list(kind, namespace, labels, fields)
 
 
 def _key(kind: ApiKind, namespace: str, name: str) -> Key:

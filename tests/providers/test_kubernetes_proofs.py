@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from lessor.contracts import NOT_STOPPABLE
+from lessor.domain.resource import Condition, Kind
 from lessor.ports import PermanentError
 from lessor.providers.kubernetes import capacity, inventory, lifecycle, removal
 from lessor.providers.kubernetes.api import CLAIM, LIMIT_RANGE, POD, RESOURCE_QUOTA
-from tests.providers.kube_ends import BEGIN, GPU, LABELS, LEASE, Leased
+from tests.providers.kube_ends import BEGIN, GPU, LABELS, LEASE, Leased, space
+from tests.providers.kube_fake import Refusing
 from tests.providers.kube_nodes import a_full_house, a_site, the_pool
 
 AFTER_END = BEGIN + timedelta(hours=9)
@@ -54,3 +57,21 @@ def test_a_quota_for_some_pods_only_takes_nothing_from_what_a_lease_is_promised(
     after = the_pool(capacity.census(a_site(api)), "A100-80GB")
     assert (after.promised, after.free) == (before.promised, before.free)
     assert before.promised
+
+
+def test_D15_the_watch_calls_a_namespace_that_it_may_not_read_unknown_and_goes_on() -> None:
+    leased, other = Leased(), "gpu-00000003"
+    leased.api.apply(space(other, AFTER_END))
+    lifecycle.stop(leased.site, LEASE, leased.beat)
+    lifecycle.stop(leased.site, other, leased.beat)
+
+    def seen(*refused: str) -> list[tuple[str, Condition, str]]:
+        site = replace(leased.site, api=Refusing(leased.api, {"", *refused}))  # type: ignore[arg-type]
+        found = [one for one in inventory.conditions(site) if one.kind is Kind.NAMESPACE]
+        return [(one.lease, one.condition, one.reason) for one in found]
+
+    assert seen() == [(other, Condition.STOPPED, ""), (LEASE, Condition.STOPPED, "")]
+    why = f"pods in {LEASE} are forbidden"
+    assert seen(LEASE) == [(other, Condition.STOPPED, ""), (LEASE, Condition.UNKNOWN, why)]
+    with pytest.raises(PermanentError, match="pods everywhere are forbidden"):
+        seen(LEASE, other)

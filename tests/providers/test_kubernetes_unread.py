@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from lessor.domain.pools import Census
-from lessor.ports import PermanentError
 from lessor.providers.kubernetes import capacity
-from lessor.providers.kubernetes.api import NAMESPACE, NODE, POD, RESOURCE_CLAIM, RESOURCE_QUOTA, ApiKind, Obj
-from tests.providers.kube_fake import FakeApi
+from lessor.providers.kubernetes.api import NAMESPACE, NODE, POD, RESOURCE_CLAIM, RESOURCE_QUOTA, ApiKind
+from tests.providers.kube_fake import Refusing
 from tests.providers.kube_nodes import (
     a_cluster,
     a_full_house,
@@ -76,22 +73,6 @@ def test_where_pods_of_all_namespaces_may_not_be_read_those_of_leases_are_read_o
     assert [one.ref for one in census.holders] == [f"pod {FIRST}/train"]
     assert census.problem == f"pods everywhere are forbidden; pods in {SECOND} are forbidden"
     assert the_pool(census, "A100-80GB").free is None
-
-
-class Refusing:
-    """A cluster that lets nobody read the pods of some namespaces; empty means of all at once (case D15)."""
-
-    def __init__(self, api: FakeApi, namespaces: set[str]) -> None:
-        self._api, self._namespaces = api, namespaces
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._api, name)
-
-    def list(self, kind: ApiKind, namespace: str = "", labels: str = "", fields: str = "") -> Sequence[Obj]:
-        if kind == POD and namespace in self._namespaces:
-            where = f"in {namespace}" if namespace else "everywhere"
-            raise PermanentError(f"pods {where} are forbidden", "forbidden")
-        return self._api.list(kind, namespace, labels, fields)
 
 
 def test_claims_that_cannot_be_read_make_a_census_incomplete() -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from lessor.contracts import LABEL_LEASE, LABEL_MANAGED_BY, LABEL_TEAM, MANAGED_BY
 from lessor.domain.identity import LEASE_ID
 from lessor.domain.resource import Condition, Kind, Resource, Sighting, Tagged
-from lessor.ports import Heartbeat, ProviderError
-from lessor.providers.kubernetes import owners, seen, volumes
+from lessor.ports import Heartbeat, PermanentError, ProviderError
+from lessor.providers.kubernetes import owners, pods, seen, volumes
 from lessor.providers.kubernetes.api import (
     CLAIM,
     DEPLOYMENT,
@@ -52,10 +52,10 @@ class Inventory:
     volumes: tuple[Obj, ...] = ()
 
     def resources(self, site: Site, now: datetime) -> tuple[Resource, ...]:
-        pods = self.tree.pods
-        found = [seen.namespace(self.namespace, pods)] if self.namespace is not None else []
+        running = self.tree.pods
+        found = [seen.namespace(self.namespace, running)] if self.namespace is not None else []
         found += [seen.workload(top) for top in self.tops[:SHOWN]]
-        found += [seen.claim(site, one, pods, now) for one in self.claims[:SHOWN]]
+        found += [seen.claim(site, one, running, now) for one in self.claims[:SHOWN]]
         found += [seen.volume(site, one, now) for one in self.volumes]
         return (*found, *(seen.other(kind, obj) for kind, obj in self.foreign))
 
@@ -130,21 +130,22 @@ def look(site: Site, lease_id: str, known: Sequence[Resource] = ()) -> Sighting:
 
 
 def conditions(site: Site) -> tuple[Tagged, ...]:
-    """Every namespace, workload, claim and volume of ours. Raises `ProviderError` when any page is missing."""
+    """Every namespace, workload, claim and volume of ours. Raises `ProviderError` when any page is missing.
+
+    Where the pods of one namespace may not be read its condition is unknown, and the others are told (case D15).
+    """
     managed, now = f"{LABEL_MANAGED_BY}={MANAGED_BY}", site.clock()
     spaces = {one["metadata"]["name"]: one for one in site.api.list(NAMESPACE, labels=managed) if _leased(one)}
-    pods = site.api.list(POD, fields="status.phase!=Succeeded,status.phase!=Failed")
-    by_space: dict[str, list[Obj]] = {name: [] for name in spaces}
-    for pod in pods:
-        by_space.get(pod["metadata"]["namespace"], []).append(pod)
+    by_space, unread = _pods(site, spaces)
     found: list[Tagged] = []
     for name, space in spaces.items():
-        resource = seen.namespace(space, by_space[name])
+        resource = _known(seen.namespace(space, by_space[name]), unread.get(name, ""))
         found.append(Tagged(**vars(resource), lease=name, changed_at=seen.changed_at(space, by_space[name])))
     for one in site.api.list(STATEFUL_SET, labels=managed):
         if (name := one["metadata"]["namespace"]) in spaces:
             mine = tuple(pod for pod in by_space[name] if _of(one, pod))
-            found.append(Tagged(**vars(seen.workload(Top(STATEFUL_SET, one, mine))), lease=name))
+            resource = _known(seen.workload(Top(STATEFUL_SET, one, mine)), unread.get(name, ""))
+            found.append(Tagged(**vars(resource), lease=name))
     for one in site.api.list(CLAIM, labels=LABEL_LEASE):
         if (name := one["metadata"]["namespace"]) in spaces:
             found.append(Tagged(**vars(seen.claim(site, one, by_space[name], now)), lease=name))
@@ -180,6 +181,28 @@ def namespace_of(site: Site, lease_id: str) -> Obj | None:
     """The lease's own namespace, by its label and the server's word; `None` where there is none."""
     space = site.api.get(NAMESPACE, lease_id)
     return space if space is not None and made_by_us(space, lease_id) else None
+
+
+def _pods(site: Site, spaces: Collection[str]) -> tuple[dict[str, list[Obj]], dict[str, str]]:
+    """The pods of each namespace that have not ended, and why those of some may not be read. Raises if all may not."""
+    by_space: dict[str, list[Obj]] = {name: [] for name in spaces}
+    unread: dict[str, str] = {}
+    try:
+        for pod in pods.live(site):
+            by_space.get(pod["metadata"]["namespace"], []).append(pod)
+    except PermanentError as error:
+        for name in spaces if error.code == "forbidden" else ():
+            try:
+                by_space[name] = list(pods.live(site, name))
+            except PermanentError as refusal:
+                unread[name] = str(refusal)
+        if error.code != "forbidden" or len(unread) == len(by_space):
+            raise
+    return by_space, unread
+
+
+def _known(resource: Resource, why_not: str) -> Resource:
+    return replace(resource, condition=Condition.UNKNOWN, reason=why_not) if why_not else resource
 
 
 def _elsewhere(site: Site, marked: str) -> Iterator[tuple[Kind, Obj]]:
