@@ -14,7 +14,7 @@ from lessor.domain.request import LeaseKind, Market, Place, Workload
 from lessor.intake.caps import read_amount, unread
 from lessor.intake.draft import Draft, Offered, OfferedPlace
 from lessor.intake.kinds import KINDS
-from lessor.intake.needs import Canonical, Said, read_need, read_resource
+from lessor.intake.needs import Canonical, Said, in_place, read_need, read_resource
 from lessor.intake.wording import MARKETS, NO, WORKLOADS, YES, listed, squeezed
 from lessor.when import End, Start, UnclearEndError, end_after, parse_end, parse_start
 
@@ -51,6 +51,7 @@ class Gathering:
         self._refuse_nowhere()
         self._resolve_times()
         place = self.where or (place_of(self.offered.places[0]) if len(self.offered.places) == 1 else None)
+        self.need(in_place(self.said, place.provider if place else ""), "")
         workload = self.single.get("workload")
         purpose = " ".join(self.words).strip(" ,;")
         present: dict[str, object] = {"need": self.said.need, "end": self.end_text, "team": team, "workload": workload}

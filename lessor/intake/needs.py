@@ -30,16 +30,23 @@ RESOURCE = re.compile(rf"(?:(\d{{1,9}}){TIMES})?([a-z0-9][a-z0-9.-]{{0,252}}/[a-
 """A resource of a cluster. In a text it needs its count: without one it could be any address in a purpose."""
 UNKNOWN = re.compile(rf"(\d{{1,9}}){TIMES}([a-z0-9]\S*)")
 
+POOLS = "machines"
+"""The provider whose machines have names of their own."""
+
 
 @dataclass(frozen=True)
 class Said:
-    """What a few words say of the need; empty, 0 and `None` where they say nothing."""
+    """What a few words say of the need; empty, 0 and `None` where they say nothing.
+
+    `unknown` is no model that the catalogue has: a machine of a pool may be called so.
+    """
 
     model: str = ""
     count: int | None = None
     memory_gib: int = 0
     instance_type: str = ""
     problem: str = ""
+    unknown: str = ""
 
     def joined(self, other: Said) -> Said | None:
         """Both together; `None` when they say two things of the same."""
@@ -55,6 +62,7 @@ class Said:
             self.memory_gib or other.memory_gib,
             self.instance_type or other.instance_type,
             self.problem or other.problem,
+            self.unknown or other.unknown,
         )
 
     @property
@@ -101,9 +109,16 @@ def read_resource(text: str) -> Said | None:
 def read_unknown(text: str) -> Said | None:
     """`2 x z999`: it asks for GPUs, but of a model that nobody knows."""
     match = UNKNOWN.fullmatch(text.casefold())
-    if not match:
-        return None
-    return Said(count=int(match[1]), problem=f"'{match[2][:40]}' is no GPU model that is known here")
+    return Said(count=int(match[1]), unknown=match[2]) if match else None
+
+
+def in_place(said: Said, provider: str) -> Said:
+    """What an unknown word means in a place: in a pool the name of a machine, and the pool knows whether it has one."""
+    if not said.unknown:
+        return Said()
+    if provider == POOLS and not (said.model or said.instance_type):
+        return Said(model=said.unknown)
+    return Said(problem=f"'{said.unknown[:40]}' is no GPU model that is known here")
 
 
 def _number(text: str | None) -> int | None:

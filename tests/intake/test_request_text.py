@@ -50,6 +50,20 @@ EXPECTED = Draft(
 )
 
 
+@pytest.mark.parametrize("text", ["8 x dgx-1 2d in pool", "in pool 8 x DGX-1 2d"])
+def test_a_machine_of_a_pool_is_asked_for_by_its_name(text: str) -> None:
+    draft = read(text, Offer(places=(*Offer().places, PlaceChoice("pool", "Ours", "machines"))))
+    assert draft.need == Need("dgx-1", 8)
+    assert [problem.field for problem in draft.problems] == []
+
+
+def test_elsewhere_and_beside_a_model_a_name_is_an_unknown_model() -> None:
+    offer = Offer(places=(*Offer().places, PlaceChoice("pool", "Ours", "machines")))
+    for text in ("8 x dgx-1 2d in eu", "8 x dgx-1 2d", "8 x dgx-1 a100 80gb 2d in pool"):
+        told = [problem.message for problem in read(text, offer).problems if problem.field == "need"]
+        assert told == ["'dgx-1' is no GPU model that is known here"], text
+
+
 def test_a_complete_text_is_a_request() -> None:
     draft = read(WHOLE)
     assert draft == EXPECTED
