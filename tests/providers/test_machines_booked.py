@@ -52,6 +52,18 @@ def test_a_machine_that_comes_and_goes_stays_unfit_until_it_has_passed_twice(poo
     assert found == ["a fan stands still", PASSED_ONCE, "a fan stands still", PASSED_ONCE, ""]
 
 
+def test_a_machine_that_left_the_inventory_is_not_told_of_for_ever(pool: PoolWorld) -> None:
+    pool.ill["old-1"] = "off"
+    assert [one.id for one in pool.provider().conditions(PLACE)] == ["old-1"]
+    pool.broken["health"] = Ran(None, problem="health cannot be started: no", started=False)
+    pool.advance(timedelta(minutes=5))
+    pool.provider().conditions(PLACE)
+    pool.machines = [one for one in pool.machines if one.name not in ("old-1", "dgx-3")]
+    assert pool.provider().conditions(PLACE) == ()
+    assert not [note for note in pool.provider().census(PLACE).notes if "dgx-3" in note]
+    assert [note for note in pool.provider().census(PLACE).notes if "dgx-2" in note]
+
+
 def test_a_check_that_cannot_be_made_does_not_say_that_a_machine_is_well(pool: PoolWorld) -> None:
     """Law 1."""
     create(pool, ONE)

@@ -31,7 +31,9 @@ def census(pool: Pool, place: Place, diary: Diary, clock: Callable[[], datetime]
         return Census(place, at, problem=str(error))
     ill = unfit(health)
     out = ill | {one.name for one in machines if one.withdrawn}
-    unsure = [one for one in health.values() if one.fitness is Fitness.UNKNOWN]
+    unsure = [
+        health[one.name] for one in machines if one.name in health and health[one.name].fitness is Fitness.UNKNOWN
+    ]
     models = sorted({one.model for one in machines})
     closed = out | {one.machine for one in unsure}
     pools = tuple(

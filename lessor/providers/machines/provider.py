@@ -142,14 +142,15 @@ class MachinesProvider:
         gives none alone is unknown.
         """
         pool = self._pool(place)
-        health = self._health.round(pool, pool.inventory(), _silent)
+        machines = pool.inventory()
+        health = self._health.round(pool, machines, _silent)
         bookings = [one for one in self._diary.calendar(pool).bookings if one.phase in TAKEN]
         access = self._letting.everywhere(pool, bookings, _silent)
         if access.problem:
             raise RetryableError(access.problem, "unread")
         mine = (self._tagged(pool, one, access, health) for one in bookings)
-        taken = {one.machine for one in bookings}
-        ill = (_unfit(one) for one in health.values() if one.fitness is Fitness.UNFIT and one.machine not in taken)
+        idle = {one.name for one in machines} - {one.machine for one in bookings}
+        ill = (_unfit(one) for one in health.values() if one.fitness is Fitness.UNFIT and one.machine in idle)
         return (*mine, *self._strangers(pool, bookings, access), *ill)
 
     def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
