@@ -166,6 +166,23 @@ def test_a_reservation_gets_another_machine_when_its_own_is_unfit_then(pool: Poo
     assert [(one.machine, one.phase) for one in pool.bookings(ONE)] == [("dgx-2", Phase.HELD)]
 
 
+def test_gpus_that_are_not_there_any_more_are_not_given_out(pool: PoolWorld) -> None:
+    """Two GPUs were taken out of a shared machine between the approval and the begin."""
+    create(pool, ONE, L4, duration=HOUR)
+    start = START + 24 * HOUR
+    two = Need("L4", 2)
+    for lease_id in (TWO, THREE):
+        assert pool.provider().book(a_pool_lease(pool, lease_id, two, start=start, duration=HOUR), START)
+    assert [one.gpus for one in pool.bookings(THREE)] == [(2, 3)]
+    order = pool.order(THREE, two, start=start, duration=HOUR)
+    pool.provider().delete(ONE, PLACE, (), silent)
+    pool.provider().delete(TWO, PLACE, (), silent)
+    pool.machines = [replace(one, gpus=2) if one.name == "lab-1" else one for one in pool.machines]
+    pool.now_at = start
+    pool.provider().launch(order, pool.provider().candidates(order)[0], silent)
+    assert [(one.machine, one.gpus) for one in pool.bookings(THREE)] == [("lab-1", (0, 1))]
+
+
 def test_a_reservation_waits_for_whoever_is_not_out_in_time(pool: PoolWorld) -> None:
     named = Need(instance_type="dgx-1", count=8)
     create(pool, ONE, named, duration=HOUR)

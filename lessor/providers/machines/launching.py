@@ -141,7 +141,8 @@ def chosen(calendar: Calendar, order: Order, wanted: Wanted, grace: timedelta) -
     span = span_of(order, before, grace, calendar.now)
     if before is not None:
         mine = next(((m, n) for m, n in wanted if m.name == before.machine and n == len(before.gpus)), None)
-        if mine and not calendar.clashes(before.machine, before.gpus, span, order.lease_id):
+        there = mine is not None and set(before.gpus) <= set(mine[0].numbers)
+        if mine and there and not calendar.clashes(before.machine, before.gpus, span, order.lease_id):
             return Fit(mine[0], before.gpus)
     for count in dict.fromkeys(number for _, number in wanted):
         same = [machine for machine, number in wanted if number == count]
