@@ -56,8 +56,7 @@ class Gathering:
         purpose = " ".join(self.words).strip(" ,;")
         present: dict[str, object] = {"need": self.said.need, "end": self.end_text, "team": team, "workload": workload}
         present |= {"purpose": purpose, "place": place}
-        if self.offered.limits.data:
-            present["data"] = self.single.get("data")
+        present |= {"data": self.single.get("data")} if self.offered.limits.data else {}
         wrong = {problem.field for problem in self.problems}
         return Draft(
             need=self.said.need,
