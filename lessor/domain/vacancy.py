@@ -9,6 +9,8 @@ from fractions import Fraction
 from lessor.domain.pools import Census
 from lessor.domain.request import Place
 
+NAMELESS = "not all GPUs there say what model they are"
+
 
 @dataclass(frozen=True)
 class Vacancy:
@@ -40,11 +42,16 @@ class Vacancy:
 
 
 def vacancy(census: Census, model: str) -> Vacancy:
-    """What the reading says of a model. One that a place read whole does not have is none at all there."""
+    """What the reading says of a model. One that a place read whole does not have is none at all there.
+
+    Not where GPUs do not say what model they are: they may be it.
+    """
     pool = next((one for one in census.pools if one.model == model), None)
     if pool is None:
-        none = 0 if census.complete else None
-        return Vacancy(census.place, model, total=none, free=none, largest=none, at=census.at, problem=census.problem)
+        nameless = any(one.total and not one.model for one in census.pools)
+        none = 0 if census.complete and not nameless else None
+        problem = census.problem or (NAMELESS if nameless else "")
+        return Vacancy(census.place, model, total=none, free=none, largest=none, at=census.at, problem=problem)
     return Vacancy(
         census.place,
         model,
