@@ -7,6 +7,8 @@ if [ -n "${KUBEBUILDER_ASSETS:-}" ] || [ -n "${TEST_KUBECONFIG:-}" ]; then
     echo "${KUBEBUILDER_ASSETS:-}"
     exit 0
 fi
+# Where Go's own installer puts it, which not every shell looks at.
+PATH="$PATH:/usr/local/go/bin"
 if ! command -v go >/dev/null 2>&1; then
     if [ "${CI:-}" = true ]; then
         echo "No Go, so no Kubernetes API server can be built; set KUBEBUILDER_ASSETS to one or TEST_KUBECONFIG." >&2
