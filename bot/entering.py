@@ -10,7 +10,7 @@ from bot.facts import kind_words
 from lessor.domain.authority import require_steward
 from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
-from lessor.domain.lease import Lease, State, describe
+from lessor.domain.lease import Lease, State, back_to_running, describe
 from lessor.domain.people import Person
 from lessor.domain.request import LeaseKind
 
@@ -46,7 +46,8 @@ class Entering:
         person, lease = await self._desk.person(ask), await self._desk.gateway.lease(lease_id)
         require_steward(lease, person)
         if lease.state is not State.ACTIVE:
-            raise Refused("wrong-state", f"{lease.id} is {describe(lease)}; there is nothing to get into")
+            nothing = f"{lease.id} is {describe(lease)}; there is nothing to get into"
+            raise Refused("wrong-state", "; ".join(filter(None, (nothing, back_to_running(lease)))))
         return person, lease
 
     def _way_in(self, lease: Lease, person: Person) -> Message:

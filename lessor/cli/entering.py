@@ -15,6 +15,7 @@ from lessor.cli.output import tell
 from lessor.cli.session import DONE, Session
 from lessor.domain.authority import require_steward
 from lessor.domain.errors import Refused
+from lessor.domain.lease import State, back_to_running, describe
 from lessor.domain.people import Person
 from lessor.when import local
 
@@ -29,8 +30,9 @@ async def show_access(session: Session, gateway: Gateway, person: Person, text: 
     """The commands that open the lease; nothing in them is secret."""
     lease = await gateway.lease(lease_id(text))
     require_steward(lease, person)
-    if lease.final or not lease.access:
-        raise Refused("no-access", f"there is nothing to get into: {lease.id} is {lease.state.value}")
+    if lease.state is not State.ACTIVE or not lease.access:
+        nothing = f"there is nothing to get into: {lease.id} is {describe(lease)}"
+        raise Refused("no-access", "; ".join(filter(None, (nothing, back_to_running(lease)))))
     tell(session.as_json, {"id": lease.id, "access": lease.access}, *lease.access.splitlines())
     return DONE
 

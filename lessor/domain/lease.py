@@ -261,6 +261,15 @@ def describe(lease: Lease) -> str:
     return _words(lease.state)
 
 
+def back_to_running(lease: Lease) -> str:
+    """What brings a stopped lease back, for a sentence; empty where nothing is stopped."""
+    if lease.state is State.SUSPENDED:
+        return f"`/gpu start {lease.id}` or `lessor start {lease.id}` starts it again"
+    if lease.state is State.STOPPED:
+        return f"`/gpu restore {lease.id} WHEN` or `lessor restore {lease.id} WHEN` starts it again"
+    return ""
+
+
 def minute(at: datetime) -> str:
     """An instant in a sentence: `2026-11-01 05:30 UTC`."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -65,6 +65,22 @@ def test_before_it_is_ready_there_is_nothing_to_get_into(lessor: Lessor, gateway
     )
 
 
+@pytest.mark.parametrize(
+    ("state", "word", "command"),
+    [(State.SUSPENDED, "suspended", f"start {LEASE_ID}"), (State.STOPPED, "stopped", f"restore {LEASE_ID} WHEN")],
+)
+def test_what_is_stopped_lets_nobody_in_and_it_is_said_how_it_runs_again(
+    lessor: Lessor, gateway: FakeGateway, state: State, word: str, command: str
+) -> None:
+    """Also where the way in is still known: nobody is sent to a machine that is locked."""
+    gateway.leases_[LEASE_ID] = a_lease(state)
+    assert gateway.leases_[LEASE_ID].access == ACCESS
+    result = lessor("access", LEASE_ID)
+    again = f"`/gpu {command}` or `lessor {command}` starts it again"
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"lessor: there is nothing to get into: {LEASE_ID} is {word}; {again}\n"
+
+
 def test_the_file_is_for_its_owner_alone(lessor: Lessor, entering: FakeEntering, tmp_path: Path) -> None:
     file = tmp_path / "kube"
     result = lessor("access", LEASE_ID, "--kubeconfig", str(file))
