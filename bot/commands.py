@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
 from bot import words
 from bot.ask import Ask
@@ -21,6 +22,8 @@ from bot.reckoning import Reckoning
 from bot.requesting import Requesting
 from lessor.contracts import Verb
 from lessor.domain.identity import parse_lease_id
+
+HANDED = (Verb.TRANSFER, Verb.TAKE, Verb.SHARE, Verb.UNSHARE)
 
 Run = Callable[[Ask, str], Awaitable[None]]
 
@@ -60,10 +63,7 @@ class Commands:
             "stop": lambda ask, rest: browsing.confirm(ask, rest, Verb.STOP),
             "start": lambda ask, rest: idling.command(ask, rest, Verb.START),
             "consent": lambda ask, rest: idling.command(ask, rest, Verb.CONSENT),
-            "transfer": lambda ask, rest: handing.command(ask, rest, Verb.TRANSFER),
-            "take": lambda ask, rest: handing.command(ask, rest, Verb.TAKE),
-            "share": lambda ask, rest: handing.command(ask, rest, Verb.SHARE),
-            "unshare": lambda ask, rest: handing.command(ask, rest, Verb.UNSHARE),
+            **{verb.value: partial(handing.command, verb=verb) for verb in HANDED},
             "away": attending.away,
             "back": attending.back,
             "quota": reckoning.command,

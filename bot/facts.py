@@ -66,14 +66,21 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "problem": lease.problem.rstrip(" ."),
         "terminated": lease.final and lease.ending_reason.startswith(f"{TERMINATED}: "),
         "deletes_at": (lease.stopped_at or now) + lease.terms.grace,
+        "kind": kind_words(lease.request.kind),
+        **_had(lease),
+        **_pending(lease, now),
+        **idle_facts(lease, now),
+    }
+
+
+def _had(lease: Lease) -> dict[str, object]:
+    """What was tried for it, what it has, and what is left of that."""
+    return {
         "tried": ", ".join(lease.capacity.tried) if lease.capacity else "",
         "left": ", ".join(lease.left),
         "left_count": len(lease.left),
         "disks": "; ".join(spelt_disk(r) for r in lease.resources if r.kind is Kind.CLAIM),
         "resources": listed([f"{r.kind.value} {r.id.partition('@')[0]}" for r in lease.resources]),
-        "kind": kind_words(lease.request.kind),
-        **_pending(lease, now),
-        **idle_facts(lease, now),
     }
 
 

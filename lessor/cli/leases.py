@@ -71,8 +71,6 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
     zone, again = viewer.tz, next_try(lease)
     request, quote = lease.request, lease.quote
     hourly = quote.offer.hourly if quote else None
-    groups = (ref for step in waiting(lease.steps) for ref in step.approvers if ref.startswith("slack-group:"))
-    deciders = ", ".join((*(person.name or person.id for person in eligible), *dict.fromkeys(groups)))
     rules = "; ".join(f"{one.rule}: {one.text}" for one in lease.decision.reasons) if lease.decision else ""
     decided = f"{lease.decided_by} on {local(lease.decided_at, zone)}" if lease.decided_at else ""
     return [
@@ -96,7 +94,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Cost so far", _cost(lease, now)),
         ("At most", capping.spelled(lease, now, lambda at: local(at, zone))),
         ("Policy", rules),
-        ("Can decide", deciders),
+        ("Can decide", _deciders(lease, eligible)),
         *_talked(lease, zone),
         ("Decided", f"{decided}: {lease.decided_reason}" if lease.decided_reason else decided),
         ("Tried", _tried(lease)),
@@ -107,6 +105,11 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Still there", ", ".join(lease.left)),
         ("Proof", lease.proof),
     ]
+
+
+def _deciders(lease: Lease, eligible: Iterable[Person]) -> str:
+    groups = (ref for step in waiting(lease.steps) for ref in step.approvers if ref.startswith("slack-group:"))
+    return ", ".join((*(person.name or person.id for person in eligible), *dict.fromkeys(groups)))
 
 
 def _cost(lease: Lease, now: datetime) -> str:
