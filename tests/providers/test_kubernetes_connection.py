@@ -146,6 +146,29 @@ async def test_what_is_no_answer_of_an_api_server_is_unknown(mock: MockCluster, 
             await asyncio.to_thread(call)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"items": []},
+        {"kind": "Status", "items": []},
+        {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "items": []},
+        {"kind": "NodeList", "apiVersion": "metrics.k8s.io/v1", "items": []},
+    ],
+)
+async def test_an_empty_answer_of_another_kind_is_no_empty_cluster(mock: MockCluster, body: dict[str, object]) -> None:
+    mock.answers = [said(200, body)]
+    cluster = mock.cluster()
+    with pytest.raises(RetryableError, match="sent no list when reading pods; what is there is unknown"):
+        await asyncio.to_thread(cluster.list, kinds.POD)
+    with pytest.raises(RetryableError, match="sent something else when reading Pod gpu-00000001/trainer"):
+        await asyncio.to_thread(cluster.get, kinds.POD, "trainer", "gpu-00000001")
+
+
+async def test_an_empty_list_may_leave_out_what_it_has_none_of(mock: MockCluster) -> None:
+    mock.answers = [said(200, {"kind": "PodList", "apiVersion": "v1", "metadata": None, "items": None})]
+    assert await asyncio.to_thread(mock.cluster().list, kinds.POD) == ()
+
+
 async def test_what_is_being_deleted_already_is_no_conflict(mock: MockCluster) -> None:
     cluster = mock.cluster()
     going = {"uid": "u-9", "name": "gpu-00000001", "deletionTimestamp": "2026-11-28T12:00:00Z"}
@@ -212,10 +235,11 @@ async def test_a_token_is_in_no_error(mock: MockCluster) -> None:
     mock.answers = [said(201, answers)]
     found = await asyncio.to_thread(cluster.token, "gpu-00000001", "lessor", timedelta(hours=8))
     assert found == ("their-secret", datetime(2026, 11, 28, 20, tzinfo=UTC))
-    mock.answers = [said(201, {"status": {"token": "their-secret"}})]
-    with pytest.raises(RetryableError) as caught:
-        await asyncio.to_thread(cluster.token, "gpu-00000001", "lessor", timedelta(hours=8))
-    assert "secret" not in str(caught.value)
+    for without in ({}, {"expirationTimestamp": "soon"}):
+        mock.answers = [said(201, {"status": {"token": "their-secret", **without}})]
+        with pytest.raises(RetryableError, match="handed out no token") as caught:
+            await asyncio.to_thread(cluster.token, "gpu-00000001", "lessor", timedelta(hours=8))
+        assert "secret" not in str(caught.value)
 
 
 def test_the_shipped_role_is_what_is_asked_for() -> None:

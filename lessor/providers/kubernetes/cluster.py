@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from lessor.ports import ProviderError, RetryableError
+from lessor.providers.kubernetes.amounts import moment
 from lessor.providers.kubernetes.api import FIELD_MANAGER, NAMESPACE, ApiKind, Obj
 from lessor.providers.kubernetes.errors import Answer, no_answer, not_served, refusal, spoken
 from lessor.providers.kubernetes.paging import whole_list
@@ -52,7 +53,10 @@ class Cluster:
         answer = self._call("GET", _path(kind, namespace, name), doing)
         if answer.absent(name):
             return None
-        return self._body(answer, kind, doing)
+        found = self._body(answer, kind, doing)
+        if (found.get("metadata") or {}).get("name") != name:
+            raise RetryableError(f"cluster {self.name} sent something else when {doing}", "no-result")
+        return found
 
     def list(self, kind: ApiKind, namespace: str = "", labels: str = "", fields: str = "") -> Sequence[Obj]:
         """All of them, every page, of all namespaces if none is named; begun anew when a page has expired (410)."""
@@ -127,9 +131,10 @@ class Cluster:
         }
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/serviceaccounts/{quote(account, safe='')}/token"
         status = self._fine(self._call("POST", path, doing, body=asked), doing).get("status", {})
-        if not status.get("token") or not status.get("expirationTimestamp"):
+        until = moment(status.get("expirationTimestamp"))
+        if not status.get("token") or until is None:
             raise RetryableError(f"cluster {self.name} handed out no token when {doing}", "no-token")
-        return str(status["token"]), datetime.fromisoformat(status["expirationTimestamp"]).astimezone(UTC)
+        return str(status["token"]), until
 
     def may(self, verb: str, kind: ApiKind, namespace: str = "", sub: str = "", name: str = "") -> bool:
         """Whether we may, by the cluster's own word; in all namespaces and with all names if none is named."""

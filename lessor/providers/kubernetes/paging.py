@@ -41,16 +41,15 @@ def _pages(ask: Ask, kind: ApiKind, query: Mapping[str, str], cluster: str, doin
         if not page.fine:
             raise refusal(page, cluster, doing)
         found += [_whole(item, kind) for item in _items(page.body, kind, cluster, doing)]
-        token = str(page.body.get("metadata", {}).get("continue") or "")
+        token = str((page.body.get("metadata") or {}).get("continue") or "")
         if not token:
             return tuple(found)
 
 
 def _items(body: Obj, kind: ApiKind, cluster: str, doing: str) -> list[dict[str, Any]]:
     """The objects of a page. An answer of another kind, such as an error sent with status 200, is no empty list."""
-    items = body.get("items", [] if body.get("kind") == f"{kind.kind}List" else None)
-    if items is None and body.get("kind") == f"{kind.kind}List":
-        return []
+    listed = str(body.get("kind")).endswith("List") and body.get("apiVersion", kind.api_version) == kind.api_version
+    items = (body.get("items") or []) if listed else None
     if not isinstance(items, list) or not all(isinstance(item, dict) and item.get("metadata") for item in items):
         raise RetryableError(f"cluster {cluster} sent no list when {doing}; what is there is unknown", "no-list")
     return items
