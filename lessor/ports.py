@@ -11,8 +11,6 @@ from typing import Protocol, runtime_checkable
 
 from lessor.books import (
     AbsenceBook,
-    BrakeBook,
-    IntentLog,
     LeaseBook,
     LeaseIdTakenError,
     Ledger,
@@ -20,7 +18,6 @@ from lessor.books import (
     MessageBook,
     MeterBook,
     QuotaBook,
-    Submissions,
 )
 from lessor.contracts import Delivery, Metered, Notice, Observed, OverBudget, OwnerLeft, PageInput
 from lessor.domain.lease import Lease
@@ -38,7 +35,6 @@ from lessor.refusals import NoCapacityError, PermanentError, ProviderError, Retr
 __all__ = [
     "AbsenceBook",
     "AuditReport",
-    "BrakeBook",
     "Candidate",
     "Capacity",
     "Credentials",
@@ -47,7 +43,6 @@ __all__ = [
     "Ended",
     "Heartbeat",
     "Intent",
-    "IntentLog",
     "Keys",
     "LeaseBook",
     "LeaseIdTakenError",
@@ -70,7 +65,6 @@ __all__ = [
     "RetryableError",
     "StoredEvent",
     "Submission",
-    "Submissions",
     "Tagged",
     "Team",
     "Telemetry",
