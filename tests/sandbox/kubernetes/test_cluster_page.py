@@ -12,7 +12,7 @@ from playwright.async_api import Page, expect
 from lessor.sandbox.kubernetes import RunningCluster, running_cluster
 from lessor.sandbox.kubernetes.client import ClusterClient
 from lessor.sandbox.kubernetes.control_api import make_page
-from lessor.sandbox.kubernetes.kinds import KUEUE
+from lessor.sandbox.kubernetes.kinds import KUEUE, kind
 from lessor.sandbox.kubernetes.server import listening
 from tests.browser import launched_browser, opened_page
 from tests.sandbox.kubernetes.objects import pod, quota, stateful_set
@@ -59,6 +59,21 @@ async def test_something_runs_in_a_namespace_and_is_seen(shown: tuple[RunningClu
     await page.locator("#pods").get_by_role("button", name="Delete").click()
     await expect(page.locator("#pods")).to_contain_text("Running")
     assert len(lab.exists("Pod", LEASE)) == 1
+
+
+async def test_the_answers_to_requests_are_within_the_window(shown: tuple[RunningCluster, Page]) -> None:
+    """Names of accounts in a lease's namespace are long."""
+    lab, page = shown
+    lab.settle()
+    account = lab.cluster.registry.get(kind("ServiceAccount"), LEASE, "default")
+    token = lab.cluster.accounts.issue(account, 600)[0]
+    assert lab.ask("GET", f"/api/v1/namespaces/{LEASE}/persistentvolumeclaims", token=token).code == 403
+    answer = page.locator("#heard tr", has_text=f"system:serviceaccount:{LEASE}:default").locator("td").last
+    await expect(answer).to_have_text("403")
+    await page.set_viewport_size({"width": 1280, "height": 900})
+    box = await answer.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 1280 - 16
 
 
 async def test_nodes_are_cordoned_and_go_away(shown: tuple[RunningCluster, Page]) -> None:

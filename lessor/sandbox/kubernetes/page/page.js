@@ -111,7 +111,7 @@ function draw(state) {
   $("figure-leases").textContent = state.namespaces.filter((one) => one.lease).length;
   $("clock").textContent = new Date(state.now).toLocaleTimeString();
   fill("nodes", state.nodes.map(nodeRow), "No nodes.");
-  fill("namespaces", state.namespaces.map(namespaceRow), "None yet. Ask for a namespace with /gpu request, and choose the place Lab.");
+  fill("namespaces", state.namespaces.map(namespaceRow), "None yet. Ask for a namespace with /gpu request, and choose Our cluster.");
   fill("pods", state.pods.map(podRow), "No pods. Run something in a namespace, here or with kubectl.");
   fill("disks", [...state.claims.map((one) => diskRow(`${one.namespace}/${one.name}`, "claim", one.size, one.phase)),
     ...state.volumes.map((one) => diskRow(one.name, `volume of ${one.claim}`, one.size, one.phase))], "No disks.");
