@@ -167,4 +167,5 @@ def test_without_credentials_it_says_which(world: World, monkeypatch: pytest.Mon
     sighting = world.provider(session_factory=boto3.Session).look("gpu-00000001", place())
     assert not sighting.complete
     assert "there are no AWS credentials" in sighting.problem
+    assert "Unable to locate credentials. Nothing was changed; give" in sighting.problem
     assert "AWS_ACCESS_KEY_ID" in sighting.problem
