@@ -108,8 +108,8 @@ def sorted_errors(doing: str, tried: str = "") -> Iterator[None]:
         raise _from_answer(error, doing, tried) from error
     except (NoCredentialsError, PartialCredentialsError) as error:
         raise PermanentError(
-            f"there are no AWS credentials for {doing}: {_ended(error)} Nothing was changed; give the process credentials "
-            "(AWS_PROFILE, AWS_ACCESS_KEY_ID or an instance role) and try again",
+            f"there are no AWS credentials for {doing}: {_ended(error)} Nothing was changed; give the process "
+            "credentials (AWS_PROFILE, AWS_ACCESS_KEY_ID or an instance role) and try again",
             type(error).__name__,
         ) from error
     except (NoConnectionError, HTTPClientError, CredentialRetrievalError, ResponseParserError) as error:
@@ -120,7 +120,8 @@ def sorted_errors(doing: str, tried: str = "") -> Iterator[None]:
         ) from error
     except BotoCoreError as error:
         raise PermanentError(
-            f"{doing} was refused before it was sent: {_ended(error)} Nothing was changed; check the place in lessor.yaml",
+            f"{doing} was refused before it was sent: {_ended(error)} Nothing was changed; check the place "
+            "in lessor.yaml",
             type(error).__name__,
         ) from error
 
@@ -145,7 +146,9 @@ def _from_answer(error: ClientError, doing: str, tried: str) -> ProviderError:
     if code in CLOCK:
         return RetryableError(_clock(doing, code), code)
     if code in MISSING:
-        return RetryableError(f"EC2 does not know of it while {doing} ({code}): {said} It is looked for again", code)
+        return RetryableError(
+            f"EC2 does not know of it while {doing} ({code}): {_ended(said)} It is looked for again", code
+        )
     if code in AGAIN or "throttl" in code.lower() or status >= 500 or status == 429:
         return RetryableError(
             f"AWS asked to come back later while {doing} ({code}): {_ended(said)} Nothing is concluded from that; "
@@ -171,8 +174,8 @@ def _permanent(doing: str, code: str, said: str) -> str:
         )
     if code in ACCESS:
         return (
-            f"lessor is not allowed to do this in AWS: {doing} ({code}): {_ended(_without_encoded(said))} Nothing was changed; "
-            "an administrator has to give lessor's role the policy in deploy/aws"
+            f"lessor is not allowed to do this in AWS: {doing} ({code}): {_ended(_without_encoded(said))} Nothing was "
+            "changed; an administrator has to give lessor's role the policy in deploy/aws"
         )
     return f"AWS refused {doing} ({code}): {_ended(said)} Nothing was changed; asking again would be refused again"
 
