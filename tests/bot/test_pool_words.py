@@ -1,0 +1,48 @@
+"""What is said of a stop where a machine of a pool is only locked: nothing of disks that are kept and charged."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from bot.facts import facts
+from lessor.contracts import Answer
+from lessor.domain.ladder import Pause, Why
+from lessor.domain.lease import Lease, State
+from lessor.domain.request import Place
+from lessor.rendering import Renderer, slack_renderer
+from tests.builders import ASKED, a_lease, a_request
+
+NOW = ASKED + timedelta(hours=1)
+CHARGED = ("kept", "charged", "price", "computing costs nothing")
+
+
+@pytest.fixture
+def locked() -> Lease:
+    return a_lease(State.SUSPENDED, request=a_request(place=Place("machines", "pool", "", "")))
+
+
+def test_before_and_after_a_stop_in_a_pool_it_is_said_that_people_are_locked_out(locked: Lease) -> None:
+    values = {**facts(locked, NOW), "zone": "", "verb": "stop", "lease": locked}
+    asked = slack_renderer().parts("confirm.j2", **values)
+    assert asked["title"] == f"Stop `{locked.id}` ({locked.request.need}) and let nobody in meanwhile?"
+    assert asked["body"] == (
+        "Nobody gets in any more; what runs on the machine and its disks are left alone, and it stays yours until its "
+        f"end. `/gpu start {locked.id}` lets people in again. Nothing happens unless you press the button."
+    )
+    answer = Answer(True, "stop", "", locked.id, locked.state.value)
+    told = slack_renderer().render("idle_answer.j2", **values, answer=answer)
+    locked_out = "people are locked out, and what is on the machine is left alone."
+    assert f"`{locked.id}` is being stopped; {locked_out} `/gpu start {locked.id}` starts it again." in told
+
+
+def test_the_notice_of_a_stop_in_a_pool_says_the_same(locked: Lease) -> None:
+    pause = Pause(Why.ASKED, "U0REQUESTER", NOW)
+    values = {**facts(locked, NOW), "zone": "", "lease": locked, "pause": pause, "pause_words": ""}
+    left_alone = "People are locked out; what is on the machine is left alone, and it stays this lease's. Nothing "
+    slack = slack_renderer().parts("paused.j2", **values)["body_kept"]
+    mail = Renderer("mail", escape=str).parts("paused.j2", **values, named=str)["body"]
+    for text in (slack, mail):
+        assert text.startswith(left_alone)
+        assert [word for word in CHARGED if word in text] == []
