@@ -15,7 +15,7 @@ from bot.desk import Desk
 from bot.facts import kind_words
 from lessor.domain.errors import Refused
 from lessor.domain.fleet import Fleet, PlaceFleet, Tenant
-from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit
+from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit, where
 from lessor.domain.people import Person
 from lessor.domain.pools import Holder
 
@@ -112,6 +112,7 @@ class FleetView:
             "tenant": tenant,
             "lease": lease,
             "kind": kind_words(lease.request.kind),
+            "where": where(tenant),
             "ends_at": lease.ends_at or lease.request.until,
             "flags": "; ".join(tenant.flags),
             "purpose": quoted(lease.request.purpose, PURPOSE_MOST),

@@ -70,6 +70,7 @@ def _tenant(tenant: Tenant) -> dict[str, Any]:
         "model": lease.model or None,
         "gpus": lease.gpus,
         "held": tenant.held,
+        "holds": list(tenant.refs),
         "ends_at": _iso(ends),
         "verdict": tenant.doing,
         "since": _iso(tenant.since),

@@ -10,7 +10,7 @@ from lessor.cli.leases import short_end
 from lessor.cli.output import Column, print_json, table, tell
 from lessor.cli.session import DONE, REFUSED, Session
 from lessor.domain.fleet import Fleet, Line, PlaceFleet, Tenant
-from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit
+from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit, where
 from lessor.domain.people import Person
 from lessor.domain.pools import Holder
 from lessor.fleetjson import fleet_facts
@@ -70,7 +70,7 @@ async def show_fleet(session: Session, gateway: Gateway, person: Person, wanted:
 def _show(fleet: Fleet, zone: str, limit: int) -> None:
     places = fleet.places
     table("", GPUS, [_line(one, line) for one in places for line in one.lines])
-    leases = [_tenant(one, tenant, fleet.at, zone) for one in places for tenant in one.tenants[:limit]]
+    leases = [_tenant(tenant, fleet.at, zone) for one in places for tenant in one.tenants[:limit]]
     if leases:
         table("\nLeases", LEASES, leases)
     strays = [_holder(one, holder, zone) for one in places for holder in one.ownerless[:limit]]
@@ -101,13 +101,13 @@ def _line(one: PlaceFleet, line: Line) -> Sequence[str]:
     return (one.place.name, f"{line.model or UNNAMED}{counted}", *(said[name] for name in names))
 
 
-def _tenant(one: PlaceFleet, tenant: Tenant, now: datetime, zone: str) -> Sequence[str]:
+def _tenant(tenant: Tenant, now: datetime, zone: str) -> Sequence[str]:
     lease = tenant.lease
     kind = f", {lease.request.kind.value}" if lease.request.kind else ""
     does = "; ".join((tenant.doing, *tenant.flags))
     return (
         lease.id,
-        one.place.name,
+        where(tenant),
         f"{lease.gpus} x {lease.model or 'any GPU'}{kind}",
         lease.owner,
         lease.request.team,

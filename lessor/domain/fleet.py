@@ -59,7 +59,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Tenant:
-    """A lease in the fleet. `doing` is the verdict of the meter, or what stands for one; `flags` say what is wrong."""
+    """A lease in the fleet. `doing` is the verdict of the meter, or what stands for one; `flags` say what is wrong.
+
+    `refs` are what it was seen holding in its place, such as a machine by name.
+    """
 
     lease: Lease
     doing: str
@@ -67,6 +70,7 @@ class Tenant:
     cost: Money | None
     held: int | None
     flags: tuple[str, ...] = ()
+    refs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -264,7 +268,8 @@ def _tenant(lease: Lease, held: tuple[Holder, ...], census: Census, record: Reco
     doing, since = _doing(lease, record)
     seen = sum(one.units for one in held)
     flags = dict.fromkeys(one.flag for one in held if one.flag)
-    return Tenant(lease, doing, since, lease.cost(record.now), seen if census.complete else None, tuple(flags))
+    refs = tuple(one.ref for one in held)
+    return Tenant(lease, doing, since, lease.cost(record.now), seen if census.complete else None, tuple(flags), refs)
 
 
 def _doing(lease: Lease, record: Record) -> tuple[str, datetime | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from lessor.domain.fleet import Line
+from lessor.domain.fleet import Line, Tenant
 from lessor.domain.pools import Census, Pool
 from lessor.domain.vacancy import Vacancy
 
@@ -30,6 +30,13 @@ def figures(line: Line) -> dict[str, str]:
         "reserved": number(line.reserved) if line.reserved else "",
         "queued": number(line.queued) if line.queued else "",
     }
+
+
+def where(tenant: Tenant) -> str:
+    """The place of a lease, with the machine where it has just one; what has the name of the lease says no more."""
+    place = tenant.lease.request.place.name
+    apart = tenant.refs if not any(tenant.lease.id in ref for ref in tenant.refs) else ()
+    return f"{place}: {apart[0].rpartition(':')[2]}" if len(apart) == 1 else place
 
 
 def number(amount: int | None) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from lessor.domain.bearing import Bearing, bearing
 from lessor.domain.fleet import PlaceFleet
-from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit
+from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit, where
 from lessor.domain.pools import Holder
 from lessor.web.shown import Row, row
 
@@ -42,6 +42,7 @@ class Occupied:
     """A lease in a place: as lists show it, and what it does."""
 
     row: Row
+    where: str
     doing: str
     flags: tuple[str, ...]
 
@@ -69,7 +70,9 @@ def sited(one: PlaceFleet, at: datetime, *, alone: bool) -> Site:
         said, counted = figures(line), unit(line)
         name = f"{line.model or UNNAMED} ({counted})" if counted else line.model or UNNAMED
         models.append(Model(name, tuple((called, said[key]) for key, called in COUNTED), bearing(line)))
-    tenants = (Occupied(row(tenant.lease, "", at), tenant.doing, tenant.flags) for tenant in one.tenants[:SHOWN])
+    tenants = (
+        Occupied(row(tenant.lease, "", at), where(tenant), tenant.doing, tenant.flags) for tenant in one.tenants[:SHOWN]
+    )
     strays = one.ownerless if alone else one.ownerless[:SHOWN]
     nothing = not (one.lines or one.problem or one.tenants or one.ownerless)
     return Site(

@@ -176,7 +176,12 @@ def _fleet(lease: Lease) -> dict[str, object]:
     holder = Holder(lab, "pod team/train", "A100-80GB", 2, who="U0SOMEBODY", since=ASKED, flag="held, never ran")
     shown = {"place": place, "label": "Lab", "lines": lines, "more": 3, "empty": "", "holder": holder}
     numbers = {"page": 2, "more_places": 2, "more_ownerless": 3, "wanted": "lab", "at": ASKED}
-    leased = {"tenant": Tenant(lease, "idle", ASKED, None, 2), "flags": "held, never ran", "ends_at": LATER}
+    leased = {
+        "tenant": Tenant(lease, "idle", ASKED, None, 2),
+        "flags": "held, never ran",
+        "ends_at": LATER,
+        "where": "lab",
+    }
     secret = {"file": "kubeconfig", "text": "token", "cluster": True, "until": LATER}
     return {**shown, **numbers, **leased, **secret, "free": ({"place": "lab", "words": "A100-80GB 5 of 16"},) * 2}
 

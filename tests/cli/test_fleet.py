@@ -141,6 +141,7 @@ def test_as_json_unknown_is_null_and_never_zero(lessor: Lessor) -> None:
             "model": "A100-80GB",
             "gpus": 4,
             "held": 3,
+            "holds": [],
             "ends_at": "2026-06-03T18:11:00+00:00",
             "verdict": "idle",
             "since": "2026-06-03T11:11:00+00:00",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lessor.domain.clouds import cloud_census
 from lessor.domain.errors import Refused
 from lessor.domain.fleet import Fleet, Line, PlaceFleet, Record, narrowed, place_fleet
+from lessor.domain.fleet_words import where
 from lessor.domain.idle import Standing, Verdict
 from lessor.domain.lease import Lease, State
 from lessor.domain.pools import Census, Holder, Pool
@@ -220,6 +221,22 @@ def test_a_verdict_of_a_meter_that_is_silent_is_unknown_not_idle() -> None:
     lease = leased("gpu-aaaaaaaa")
     assert doing(lease, Standing(lease.id, NOW - 3 * MINUTE, Verdict.IDLE, READY)) == "idle"
     assert doing(lease, Standing(lease.id, NOW - 4 * MINUTE, Verdict.IDLE, READY)) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("refs", "words"),
+    [
+        (("dgx-1",), "lab: dgx-1"),
+        (("instance:i-0aaa",), "lab: i-0aaa"),
+        (("dgx-1", "dgx-2"), "lab"),
+        (("pod gpu-aaaaaaaa/train-0",), "lab"),
+        ((), "lab"),
+    ],
+)
+def test_a_lease_on_one_machine_says_on_which(refs: tuple[str, ...], words: str) -> None:
+    holders = tuple(held(2, "gpu-aaaaaaaa", ref=ref) for ref in refs)
+    (tenant,) = place_fleet(census(pool(), holders=holders), record(leased("gpu-aaaaaaaa"))).tenants
+    assert (tenant.refs, where(tenant)) == (refs, words)
 
 
 def test_a_lease_shows_what_it_costs_so_far() -> None:
