@@ -9,9 +9,9 @@ import pytest
 
 from lessor.contracts import NOT_STOPPABLE
 from lessor.domain.resource import Condition, Kind
-from lessor.ports import PermanentError
+from lessor.ports import PermanentError, RetryableError
 from lessor.providers.kubernetes import capacity, inventory, lifecycle, removal
-from lessor.providers.kubernetes.api import CLAIM, LIMIT_RANGE, POD, RESOURCE_QUOTA
+from lessor.providers.kubernetes.api import CLAIM, DEPLOYMENT, JOB, LIMIT_RANGE, NAMESPACE, POD, RESOURCE_QUOTA
 from tests.providers.kube_ends import BEGIN, GPU, LABELS, LEASE, Leased, space
 from tests.providers.kube_fake import Refusing
 from tests.providers.kube_nodes import a_full_house, a_site, the_pool
@@ -75,3 +75,23 @@ def test_D15_the_watch_calls_a_namespace_that_it_may_not_read_unknown_and_goes_o
     assert seen(LEASE) == [(other, Condition.STOPPED, ""), (LEASE, Condition.UNKNOWN, why)]
     with pytest.raises(PermanentError, match="pods everywhere are forbidden"):
         seen(LEASE, other)
+
+
+@pytest.mark.parametrize("spoilt", ["nonsense", '"many"', "-1", "true", "null", "{}"])
+def test_a_note_of_the_former_size_that_somebody_has_spoilt_keeps_nothing_stopped(spoilt: str) -> None:
+    leased = Leased()
+    leased.run(DEPLOYMENT, "train", replicas=3)
+    leased.run(JOB, "fit")
+    lifecycle.stop(leased.site, LEASE, leased.beat)
+    for kind, name in ((DEPLOYMENT, "train"), (JOB, "fit")):
+        leased.obj(kind, name)["metadata"]["annotations"]["lessor.dev/replicas"] = spoilt
+    lifecycle.start(leased.site, LEASE, leased.beat)
+    assert leased.obj(DEPLOYMENT, "train")["spec"]["replicas"] == 1
+    assert not leased.obj(JOB, "fit")["spec"].get("suspend") or spoilt == "true"
+
+
+def test_B13_a_note_that_somebody_else_was_faster_with_is_read_again() -> None:
+    leased = Leased()
+    leased.api.fail("patch", NAMESPACE, RetryableError("the object has been modified", "contended"))
+    assert lifecycle.stop(leased.site, LEASE, leased.beat) == BEGIN
+    assert leased.obj(NAMESPACE, LEASE)["metadata"]["annotations"]["lessor.dev/stopped-at"] == BEGIN.isoformat()

@@ -115,8 +115,8 @@ def _settled(site: Site, space: Obj, name: str, besides: dict[str, str | None], 
             return noted
         try:
             gate.mark(site, now, {**besides, name: naming.instant(at)}, heartbeat, now["metadata"]["resourceVersion"])
-        except PermanentError as error:
-            if error.code != "conflict":
+        except ProviderError as error:
+            if error.code not in ("conflict", "contended"):
                 raise
         else:
             return at

@@ -195,12 +195,22 @@ def start_change(top: Top) -> dict[str, Any] | None:
     if top.switch is None or kept is None or ending(top.obj):
         return None
     where, value = top.switch
-    try:
-        before = json.loads(kept)
-    except ValueError:
-        before = False if value is True else 1
+    before = _noted(kept, value)
     claims = _change(WHEN_SCALED, noted[CLAIMS_BEFORE], CLAIMS_BEFORE, None) if CLAIMS_BEFORE in noted else {}
     return _joined(_change(where, before, BEFORE, None), claims)
+
+
+def _noted(kept: str, stop: Any) -> Any:
+    """What was there before; where somebody has spoilt the note, what makes it run again at all."""
+    try:
+        found = json.loads(kept)
+    except ValueError:
+        found = None
+    if type(stop) is int:
+        return found if type(found) is int and found >= 0 else 1
+    if stop is True:
+        return found if found is None or isinstance(found, bool) else False
+    return found if isinstance(found, str) else None
 
 
 def _tree(pods: list[tuple[ApiKind, Obj]], owned: list[tuple[ApiKind, Obj]], known: set[tuple[str, str]]) -> Tree:

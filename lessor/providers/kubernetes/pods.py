@@ -57,6 +57,12 @@ def pod_use(site: Site, pod: Obj) -> PodUse:
     )
 
 
+def ready(pod: Mapping[str, Any]) -> bool:
+    """Whether the cluster itself calls it ready."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+
+
 def may_go(pod: Obj, nodes: Mapping[str, Sequence[str]]) -> bool:
     """Whether what a pod says of nodes lets it onto those with these labels; what it does not name does not matter."""
     spec = pod.get("spec") or {}

@@ -44,7 +44,7 @@ def of_workspace(site: Site, there: Tenancy, begun: datetime) -> Progress:
     if use.waiting:
         why = f"{use.waiting}: {_message(pod, use.waiting)}".strip(": ")
         return _waiting(site, use.since, f"its pod does not start ({why})", _broken(site, there, why))
-    if not _ready(pod):
+    if not pods.ready(pod):
         return Progress("its pod is starting")
     return Progress(since=use.since)
 
@@ -86,8 +86,3 @@ def _message(pod: Obj, reason: str) -> str:
     states = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
     found: list[dict[str, Any]] = [(one.get("state") or {}).get("waiting") or {} for one in states]
     return next((str(one.get("message", "")) for one in found if one.get("reason") == reason), "")
-
-
-def _ready(pod: Obj) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)

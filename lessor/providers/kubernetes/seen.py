@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from lessor.domain.resource import Condition, Kind, Resource
 from lessor.providers.kubernetes import owners, volumes
@@ -12,6 +11,7 @@ from lessor.providers.kubernetes.amounts import moment
 from lessor.providers.kubernetes.api import DAEMON_SET, JOB, POD, Obj
 from lessor.providers.kubernetes.ours import created_at, ending, identity, noted_at
 from lessor.providers.kubernetes.owners import Top
+from lessor.providers.kubernetes.pods import ready as is_ready
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.volumes import STOPPED_AT
 
@@ -136,9 +136,4 @@ def _wanted(top: Top) -> int:
 
 
 def _ready(top: Top) -> int:
-    return sum(1 for pod in top.pods if _is_ready(pod))
-
-
-def _is_ready(pod: Mapping[str, Any]) -> bool:
-    conditions = pod.get("status", {}).get("conditions") or ()
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+    return sum(1 for pod in top.pods if is_ready(pod))
