@@ -282,7 +282,9 @@ def test_a_volume_of_a_claim_that_nobody_has_on_record_is_never_given_up(leased:
     annotations = {"pv.kubernetes.io/provisioned-by": "csi.example.test"}
     volume = leased.add(VOLUME, "stray", spec=spec, metadata={"annotations": annotations}, status={"phase": "Released"})
     error = refused(leased, leased.record)
-    assert str(error).startswith(f"volume {identity(volume)} carries the name or label of {LEASE}")
+    assert str(error).startswith(
+        f"volume {identity(volume)} was bound to a claim in {LEASE} that is not on record as the lease's; it was kept"
+    )
     assert leased.obj(VOLUME, "stray")["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
     assert inventory.look(leased.site, LEASE).foreign == (f"volume:{identity(volume)}",)
 

@@ -195,6 +195,12 @@ class _Step:
 
 
 def _not_ours(kind: Kind, obj: Obj, lease_id: str) -> ProviderError:
+    if kind is Kind.VOLUME:
+        return PermanentError(
+            f"volume {identity(obj)} was bound to a claim in {lease_id} that is not on record as the lease's; it was "
+            "kept. Look whose data it holds, then delete the volume and the disk behind it",
+            "not-ours",
+        )
     return PermanentError(
         f"{kind.value} {identity(obj)} carries the name or label of {lease_id} but nothing shows that lessor made it; "
         "it was kept. Delete it or take the label lessor.dev/lease off it",
