@@ -20,6 +20,7 @@ from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.ports import Directory, DirectoryUnavailableError, LeaseBook, LeaseQuery
 
+SLACK_GROUP = "slack-group:"
 CHUNK = 500
 """So many leases are read at once."""
 
@@ -108,9 +109,14 @@ class Overlooking:
     async def _pending(self, lease: Lease, wait: Wait, at: datetime) -> Pending:
         try:
             people = await self._answering(lease, wait, at)
+            return Pending(lease, wait, people, await self._unread(wait))
         except DirectoryUnavailableError:
             return Pending(lease, wait, unresolved=wait.who or wait.steps[0].approvers)
-        return Pending(lease, wait, people)
+
+    async def _unread(self, wait: Wait) -> tuple[str, ...]:
+        """Groups of Slack, whose members this directory may not know: that nobody is found is not that nobody is in."""
+        refs = dict.fromkeys(ref for step in wait.steps for ref in step.approvers if ref.startswith(SLACK_GROUP))
+        return tuple([ref for ref in refs if not await self._directory.members(ref)])
 
     async def _answering(self, lease: Lease, wait: Wait, at: datetime) -> tuple[Person, ...]:
         if wait.steps:

@@ -26,6 +26,7 @@ from tests.builders import (
     a_lease,
     a_quote,
     a_request,
+    a_step,
     usd,
 )
 from tests.fakes import FakeDirectory
@@ -92,6 +93,17 @@ async def test_people_who_cannot_be_looked_up_now_are_not_nobody(ledger: SqlLedg
     record(ledger, lease(1, State.AWAITING_APPROVAL))
     (pending,) = (await overlooking(ledger, Silent(PEOPLE)).now()).pending
     assert (pending.people, pending.unresolved) == ((), ("lead:ml",))
+
+
+async def test_a_group_of_slack_that_is_not_known_here_is_not_nobody(ledger: SqlLedger) -> None:
+    """The dashboard does not ask Slack; beside a group that is unread, those who are known stay known."""
+    group = "slack-group:gpu-approvers"
+    steps = (a_step("approvers", group), a_step("either", "lead:ml", group))
+    asked = a_lease(State.AWAITING_APPROVAL, request=a_request(team="ml"), steps=steps)
+    record(ledger, asked)
+    seen = await overlooking(ledger).now()
+    told = [(one.wait.what, [p.id for p in one.people], one.unresolved) for one in seen.pending]
+    assert told == [("approval: approvers", [], (group,)), ("approval: either", [MANAGER.id], (group,))]
 
 
 async def test_only_leases_that_changed_are_read_again(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from lessor.domain.lease import Event, State
 from lessor.domain.pending import CoOwner
 from lessor.drawing import DrawingError
 from lessor.ports import LedgerUnavailableError
-from tests.builders import APPROVED, READY, a_place, a_quote, a_story, usd
+from tests.builders import APPROVED, READY, a_place, a_quote, a_step, a_story, usd
 from tests.metering import START, running, silent
 from tests.web.world import World
 
@@ -73,6 +73,16 @@ async def test_the_overview_counts_what_is_open_and_says_what_waits_for_whom(wor
     assert "active 1" in said
     assert f'href="/leases/{asked.id}"' in page
     assert runs.id not in page
+
+
+async def test_the_overview_names_groups_whose_members_it_does_not_know_beside_those_it_knows(world: World) -> None:
+    steps = (a_step("approvers", "slack-group:gpu-approvers"), a_step("either", "lead:ml", "slack-group:ops"))
+    asked, told = a_story(State.AWAITING_APPROVAL, steps=steps)
+    world.record(asked, *told)
+    said = words(await read(world, "/"))
+    assert "cannot be looked up now: slack-group:gpu-approvers" in said
+    assert "Manager, cannot be looked up now: slack-group:ops" in said
+    assert "nobody" not in said
 
 
 async def test_every_source_shows_its_last_good_tick_and_how_long_ago_that_is(world: World) -> None:
