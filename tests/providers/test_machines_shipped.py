@@ -116,6 +116,13 @@ def test_a_file_stays_whose_it_was(room: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (given, file_of(room).read_text()) == ([(was.st_uid, was.st_gid)], "a\n")
 
 
+def test_a_name_may_have_an_apostrophe(room: Path) -> None:
+    name = "o'brien@example.test"
+    (room / "keys" / f"{name}.pub").write_text(f"{KEY} laptop\n")
+    assert call(room, asked("grant", people=[{"name": name}])).returncode == 0
+    assert verify(room, LEASE)["machines"]["dgx-1"] == {LEASE: [name]}
+
+
 def test_a_key_whose_comment_is_in_another_encoding_is_used(room: Path) -> None:
     (room / "keys" / f"{MAIL}.pub").write_bytes(f"{KEY} B".encode() + b"\xfcro\n")
     assert call(room, asked("grant")).returncode == 0
