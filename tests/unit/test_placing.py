@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import date, timedelta
 from decimal import Decimal
 
 from lessor.config import loads
+from lessor.config.clusters import KubernetesConfig
 from lessor.domain.money import Money
 from lessor.placing import kubernetes_places, subjects
 from lessor.providers.kubernetes.place import KubernetesPlace, Rate
@@ -61,6 +63,57 @@ def test_a_cluster_is_what_the_configuration_says() -> None:
 def test_what_the_configuration_does_not_say_is_as_the_provider_has_it() -> None:
     text = with_cluster().replace(CLUSTER[CLUSTER.index("    kubernetes:") :], "    kubernetes: {}\n")
     assert kubernetes_places(loads(text))["lab"] == KubernetesPlace("lab")
+
+
+EVERYTHING = """
+  - name: lab
+    provider: kubernetes
+    kubernetes:
+      context: lab
+      uid: u-1
+      address: https://lab.example.test
+      kinds: [workspace]
+      rates: {H100: {hourly: 1}}
+      resources: {example.com/gpu: L4}
+      disks: {gib_month: 1, since: 2026-01-01}
+      storage_class: fast
+      claims_kept: 1d
+      delete_retained: true
+      cluster_queue: gpus
+      role: view
+      user_prefix: "oidc:"
+      access: 1h
+      tolerations: {dedicated: ml}
+      node_selector: {pool: gpu}
+      timeout: 1s
+      pending_after: 1min
+      workspace:
+        image: a
+        images: {notebook: b}
+        command: [run]
+        port: 1
+        mount: /data
+        cpu: "1"
+        memory: 1Gi
+        user: 7
+        template: own.j2
+"""
+
+
+def test_every_setting_arrives() -> None:
+    head, _, tail = VALID.partition("places:\n")
+    lab = kubernetes_places(loads(f"{head}places:{EVERYTHING}{tail}"))["lab"]
+    usual = KubernetesPlace("lab")
+    assert [one.name for one in fields(lab) if getattr(lab, one.name) == getattr(usual, one.name)] == [
+        "name",
+        "in_cluster",
+    ]
+    work = lab.workspace
+    assert [one.name for one in fields(work) if getattr(work, one.name) == getattr(usual.workspace, one.name)] == []
+    inside = EVERYTHING.replace("context: lab", "in_cluster: true")
+    assert kubernetes_places(loads(f"{head}places:{inside}{tail}"))["lab"].in_cluster
+    settings = set(KubernetesConfig.model_fields) - {"disks"} | {"disk_monthly", "disk_since", "name"}
+    assert settings == {one.name for one in fields(lab)}
 
 
 def test_no_cluster_is_no_place() -> None:
