@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from lessor.domain.pools import Census
 from lessor.providers.kubernetes import capacity
-from lessor.providers.kubernetes.api import NAMESPACE, NODE, POD, RESOURCE_CLAIM, RESOURCE_QUOTA, ApiKind
+from lessor.providers.kubernetes.api import NAMESPACE, NODE, POD, RESOURCE_CLAIM, RESOURCE_QUOTA, Api, ApiKind
+from lessor.providers.kubernetes.errors import NEXT, no_answer
+from lessor.providers.kubernetes.place import KubernetesPlace
+from lessor.providers.kubernetes.rights import check
 from tests.providers.kube_fake import Refusing
 from tests.providers.kube_nodes import (
     a_cluster,
@@ -32,6 +37,29 @@ def taken(refused: ApiKind, error: Exception | None = None, times: int | None = 
     api.add(pod("train", 1))
     api.fail("list", refused, error, times)  # type: ignore[arg-type]
     return capacity.census(a_site(api))
+
+
+def test_what_to_do_is_said_once_for_all_that_was_not_read() -> None:
+    api = a_full_house(FIRST)
+    for kind in (NODE, POD):
+        api.fail("list", kind, no_answer("lab", f"reading {kind.plural}", "no connection", writing=False), None)
+    problem = capacity.census(a_site(api)).problem
+    assert problem.count(NEXT) == 1
+    assert problem.endswith(f"; what is there is unknown. {NEXT}")
+    assert "reading nodes" in problem
+    assert "reading pods" in problem
+
+
+def test_who_checks_a_place_is_not_sent_to_check_it() -> None:
+    class Silent:
+        def allowed(self, *asked: object, **more: object) -> bool:
+            raise no_answer("lab", "asking", "no connection", writing=False)
+
+        def __getattr__(self, name: str) -> object:
+            return self.allowed
+
+    told = check(cast(Api, Silent()), KubernetesPlace("lab", context="lab")).problem
+    assert told == "cluster lab gave no answer when asking (no connection); what is there is unknown"
 
 
 @pytest.mark.parametrize("refused", [NODE, POD, NAMESPACE, RESOURCE_QUOTA])

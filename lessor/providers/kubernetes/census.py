@@ -18,6 +18,7 @@ from lessor.ports import ProviderError
 from lessor.providers.kubernetes import claims, gpus, pods, promises, queued
 from lessor.providers.kubernetes.api import NAMESPACE, RESOURCE_QUOTA, Obj
 from lessor.providers.kubernetes.claims import Claims
+from lessor.providers.kubernetes.errors import together
 from lessor.providers.kubernetes.gpus import NO_MODEL, Nodes
 from lessor.providers.kubernetes.offers import rate
 from lessor.providers.kubernetes.ours import made_by_us
@@ -46,7 +47,7 @@ def take(site: Site) -> Census:
         at=site.clock(),
         pools=tuple(found.pools()),
         holders=tuple(sorted(found.holders(), key=lambda one: (one.model, one.ref))),
-        problem="; ".join(dict.fromkeys(seen.problems)),
+        problem=together(seen.problems),
         notes=notes,
     )
 

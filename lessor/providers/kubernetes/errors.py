@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,6 +102,17 @@ def no_answer(cluster: str, doing: str, why: str, *, writing: bool) -> Retryable
     """For a connection that could not be made, was cut or took too long. A write may have been done all the same."""
     unknown = "it may have been done all the same" if writing else "what is there is unknown"
     return RetryableError(f"cluster {cluster} gave no answer when {doing} ({why}); {unknown}. {NEXT}", "no-answer")
+
+
+def without_next(text: str) -> str:
+    """For who reads it where it is being checked what is wrong."""
+    return text.removesuffix(f". {NEXT}")
+
+
+def together(problems: Sequence[str]) -> str:
+    """Several problems in one text, each once, and once what to do about them."""
+    said = "; ".join(dict.fromkeys(map(without_next, problems)))
+    return f"{said}. {NEXT}" if any(one.endswith(NEXT) for one in problems) else said
 
 
 def spoken(error: Exception) -> str:

@@ -44,6 +44,7 @@ from lessor.providers.kubernetes.api import (
     Api,
     ApiKind,
 )
+from lessor.providers.kubernetes.errors import without_next
 from lessor.providers.kubernetes.place import KubernetesPlace
 
 CLUSTER_ROLE = ApiKind("ClusterRole", "clusterroles", "rbac.authorization.k8s.io", namespaced=False)
@@ -115,7 +116,7 @@ def check(api: Api, place: KubernetesPlace) -> Checkup:
     try:
         return Checkup(place.name, (*_missing(api, place), *_queue(api, place)))
     except ProviderError as error:
-        return Checkup(place.name, problem=str(error))
+        return Checkup(place.name, problem=without_next(str(error)))
 
 
 def _missing(api: Api, place: KubernetesPlace) -> Iterator[str]:
