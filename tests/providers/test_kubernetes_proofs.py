@@ -8,12 +8,14 @@ from datetime import timedelta
 import pytest
 
 from lessor.contracts import NOT_STOPPABLE
+from lessor.domain.request import LeaseKind
 from lessor.domain.resource import Condition, Kind
 from lessor.ports import PermanentError, RetryableError
-from lessor.providers.kubernetes import capacity, inventory, lifecycle, removal
+from lessor.providers.kubernetes import capacity, inventory, lifecycle, removal, usable
 from lessor.providers.kubernetes.api import CLAIM, DEPLOYMENT, JOB, LIMIT_RANGE, NAMESPACE, POD, RESOURCE_QUOTA
 from tests.providers.kube_ends import BEGIN, GPU, LABELS, LEASE, Leased, space
 from tests.providers.kube_fake import Refusing
+from tests.providers.kube_leases import Beginning
 from tests.providers.kube_nodes import a_full_house, a_site, the_pool
 
 AFTER_END = BEGIN + timedelta(hours=9)
@@ -95,3 +97,23 @@ def test_B13_a_note_that_somebody_else_was_faster_with_is_read_again() -> None:
     leased.api.fail("patch", NAMESPACE, RetryableError("the object has been modified", "contended"))
     assert lifecycle.stop(leased.site, LEASE, leased.beat) == BEGIN
     assert leased.obj(NAMESPACE, LEASE)["metadata"]["annotations"]["lessor.dev/stopped-at"] == BEGIN.isoformat()
+
+
+def test_a_workspace_whose_pod_was_evicted_is_not_starting() -> None:
+    world = Beginning()
+    order = world.order(kind=LeaseKind.WORKSPACE)
+    made = world.launch(order)
+    world.api.list(POD)
+    why = "Evicted: the node was low on memory"
+    when = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": "2026-11-28T09:00:00Z"}
+    evicted = {"phase": "Failed", "reason": why[:7], "message": why[9:], "conditions": [when]}
+    told: list[str] = []
+
+    def beat(what: str) -> None:
+        told.append(what)
+
+    world.obj(POD, "workspace-0")["status"] = dict(evicted)
+    with pytest.raises(PermanentError, match=rf"did not start .* {why}"):
+        usable.await_usable(world.site, order, made, beat)
+    assert f"waiting for {LEASE}: its pod has ended ({why})" in told
+    assert world.api.existing(LEASE) == []

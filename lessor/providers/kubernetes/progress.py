@@ -38,15 +38,17 @@ def of_workspace(site: Site, there: Tenancy, begun: datetime) -> Progress:
     if ending(pod):
         return Progress("its pod is being replaced")
     use = pods.pod_use(site, pod)
+    if use.ended:
+        status = pod["status"]
+        why = f"{status.get('reason') or status['phase']}: {status.get('message', '')}".strip(": ")
+        return _waiting(site, use.ended_at, f"its pod has ended ({why})", _broken(site, there, why))
     if not use.node:
         why = use.unscheduled or "the scheduler has not looked at it yet"
         return _waiting(site, use.created_at, f"no node for its pod: {why}", _no_room(site, there, why))
     if use.waiting:
         why = f"{use.waiting}: {_message(pod, use.waiting)}".strip(": ")
         return _waiting(site, use.since, f"its pod does not start ({why})", _broken(site, there, why))
-    if not pods.ready(pod):
-        return Progress("its pod is starting")
-    return Progress(since=use.since)
+    return Progress(since=use.since) if pods.ready(pod) else Progress("its pod is starting")
 
 
 def _without_pod(site: Site, there: Tenancy, begun: datetime) -> Progress:
