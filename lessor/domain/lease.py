@@ -244,7 +244,8 @@ def changed(lease: Lease, event: Event, **fields: object) -> Change:
 def require_state(lease: Lease, *allowed: State) -> None:
     """Raise `Refused` ("wrong-state") unless the lease is in one of `allowed`; the message says what it is instead."""
     if lease.state not in allowed:
-        wanted = " or ".join(_words(s) for s in allowed)
+        *others, last = (_words(one) for one in allowed)
+        wanted = f"{', '.join(others)} or {last}" if others else last
         raise Refused("wrong-state", f"{lease.id} is {describe(lease)}; this needs a lease that is {wanted}")
 
 

@@ -178,6 +178,14 @@ def test_a_decision_that_comes_too_late_is_told_who_decided(state: State, code: 
         assert refusal(transitions.deny, a_lease(state), person, "no", READY) == (code, message)
 
 
+def test_several_states_that_would_do_are_told_as_a_list() -> None:
+    assert refusal(transitions.withdraw, a_lease(State.ACTIVE), REQUESTER.id, READY) == (
+        "wrong-state",
+        "gpu-7k3qxa2m is active; this needs a lease that is requested, awaiting approval, approved, provisioning or "
+        "waiting for capacity",
+    )
+
+
 def test_a_denial_needs_a_reason() -> None:
     lease = a_lease(State.AWAITING_APPROVAL)
     assert refusal(transitions.deny, lease, MANAGER, "  ", APPROVED) == (
