@@ -8,6 +8,7 @@ from typing import Any
 from lessor.domain.bearing import Bearing, bearing
 from lessor.domain.fleet import Fleet, Line, PlaceFleet, Tenant
 from lessor.domain.pools import Holder
+from lessor.domain.slices import whole_gpus
 
 
 def fleet_facts(fleet: Fleet) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def _line(line: Line) -> dict[str, Any]:
         "unit": line.unit,
         "share": str(line.share),
         "total": line.total,
+        "total_whole_gpus": None if line.total is None else str(whole_gpus(line.total, line.share)),
         "leased": line.leased,
         "ownerless": line.ownerless,
         "free": line.free,
@@ -85,6 +87,7 @@ def _holder(holder: Holder) -> dict[str, Any]:
         "ref": holder.ref,
         "model": holder.model,
         "units": holder.units,
+        "whole_gpus": str(whole_gpus(holder.units, holder.share)),
         "share": str(holder.share),
         "who": holder.who or None,
         "since": _iso(holder.since),

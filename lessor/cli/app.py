@@ -53,7 +53,7 @@ def up(
     ] = None,
     data: Annotated[Path, typer.Option(envvar="LESSOR_DATA", help="Where everything is kept.")] = Path(".lessor"),
 ) -> None:
-    """Run everything on this machine: Temporal, a simulated AWS, a Slack look-alike, worker and bot."""
+    """Run everything on this machine: Temporal, a Slack look-alike, a simulated AWS and cluster, worker and bot."""
     from lessor.cli.sandbox import run_up
 
     raise typer.Exit(run_up(port_base, data))

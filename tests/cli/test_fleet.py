@@ -120,6 +120,7 @@ def test_as_json_unknown_is_null_and_never_zero(lessor: Lessor) -> None:
         "unit": "slice",
         "share": "1/7",
         "total": 14,
+        "total_whole_gpus": "2",
         "leased": 0,
         "ownerless": 0,
         "free": 14,
