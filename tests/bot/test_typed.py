@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from lessor.domain.errors import FieldError
+from lessor.rendering import slack_renderer
 from lessor.sandbox.slack import visible_text
 from tests.bot.world import World
 
@@ -40,3 +42,9 @@ async def test_where_no_form_opens_any_more_the_typed_text_is_given_back(world: 
     await requester.command("/gpu", 'request 100 x A100-80GB "train *it* <now>"')
     told = visible_text(await requester.wait_for_ephemeral("Slack gave up waiting"))
     assert told.endswith('You wrote:\n> 100 x A100-80GB "train *it* <now>"')
+
+
+def test_what_is_wrong_stands_under_the_names_of_the_form() -> None:
+    errors = [FieldError("need", "no such model"), FieldError("cost_center", "none"), FieldError("market", "no spot")]
+    told = slack_renderer().parts("problems.j2", intro="", errors=errors)["title"]
+    assert told == "• *GPU*: no such model\n• *cost center*: none\n• *market*: no spot"
