@@ -24,8 +24,7 @@ from lessor.rendering import Renderer
 EARLY = timedelta(minutes=5)
 """A warning that comes so much earlier than its distance says how long there really is."""
 
-NEEDS_HANDS = (Notice.BLOCKED, Notice.STOP_FAILED, Notice.RESUME_FAILED, Notice.UNFIT)
-"""What the owner hears and administrators besides."""
+_NEEDS_HANDS = (Notice.BLOCKED, Notice.STOP_FAILED, Notice.RESUME_FAILED, Notice.UNFIT)
 
 LADDER = (Notice.IDLE_WARNING, Notice.IDLE_FINAL)
 """The warnings before an idle lease is stopped."""
@@ -42,6 +41,11 @@ _BUTTONS: Mapping[Notice, State] = {
     Notice.RESERVED: State.APPROVED,
 }
 """In which state a message has buttons; what is not here never has any."""
+
+
+def needs_hands(lease: Lease, notice: Notice) -> bool:
+    """Whether administrators hear it besides the owner; what people's own pods wait for is for those people alone."""
+    return notice in _NEEDS_HANDS and not (notice is Notice.UNFIT and lease.request.place.provider == "kubernetes")
 
 
 class Notices:
@@ -65,7 +69,7 @@ class Notices:
         values = {**facts(lease, now), **told}
         parts = self._wording.parts(f"{notice.value}.j2", **values)
         owns = recipient.person is not None and recipient.person.is_same(lease.holder_ids)
-        if not owns and notice not in NEEDS_HANDS:
+        if not owns and not needs_hands(lease, notice):
             why = self._wording.parts("fallback.j2", **values)["note"]
             parts["note"] = f"{parts['note']}\n{why}" if "note" in parts else why
         waits = owns and notice is Notice.WAITING and lease.state is State.WAITING_FOR_CAPACITY

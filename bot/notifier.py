@@ -15,7 +15,7 @@ from bot.chasing import Chasing
 from bot.conversations import Conversations
 from bot.facts import facts
 from bot.idle_cards import IdleCards
-from bot.notices import LADDER, NEEDS_HANDS, Notices, occasion
+from bot.notices import LADDER, Notices, needs_hands, occasion
 from bot.offers import OFFERS, Offers
 from bot.paging import Pager
 from bot.pictures import Pictures
@@ -94,7 +94,7 @@ class SlackNotifier:
         if notice in _FOR_ALL_OWNERS:
             others = await self._reach.co_owners(lease)
             delivery = await self._reach.besides(lease, told, others, write, now, delivery)
-        if notice in NEEDS_HANDS:
+        if needs_hands(lease, notice):
             delivery = await self._reach.admins(lease, told, write, now)
         if notice is not Notice.WARNING:
             await self._upkeep.all(lease, told, now)

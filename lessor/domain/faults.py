@@ -1,4 +1,7 @@
-"""Machines that a lease has and that do not pass their health check: told once, and once more when they do again."""
+"""What a lease has and that does not work: machines that fail their health check, namespaces with pods that do not run.
+
+It is told once, and once more when it works again.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from lessor.domain.lease import IN_USE, Change, Event, Lease, Unfit, changed
-from lessor.domain.resource import Condition, Resource, Tagged
+from lessor.domain.resource import Condition, Kind, Resource, Tagged
 from lessor.domain.sweep import Away
 
 
@@ -26,7 +29,7 @@ def judged(lease: Lease, seen: Iterable[Resource], now: datetime) -> Change:
     if not after:
         event = Event("machine-fit", now, "lessor", {"resources": ", ".join(sorted(before))})
         return changed(lease, event, unfit=Unfit((), "", lease.unfit.at if lease.unfit else now))
-    words = "; ".join(f"{ref.partition(':')[2]}: {ill[ref]}" for ref in after if ref in ill)
+    words = "; ".join(f"{_name(ref)}: {ill[ref]}" for ref in after if ref in ill)
     event = Event("machine-unfit", now, "lessor", {"resources": ", ".join(after), "problem": words})
     return changed(lease, event, unfit=Unfit(after, words, now))
 
@@ -41,10 +44,13 @@ def untold(leases: Iterable[Lease], found: Iterable[Tagged], at: datetime) -> tu
 
 
 def reported(found: Iterable[Tagged]) -> tuple[tuple[str, str], ...]:
-    """Each machine that something is wrong with, once, with what it is, for administrators."""
+    """Each machine that something is wrong with, once, with what it is, for administrators.
+
+    What people's own pods wait for is for those people alone.
+    """
     wrong: dict[str, str] = {}
     for one in found:
-        if one.fault:
+        if one.fault and one.kind is not Kind.NAMESPACE:
             wrong.setdefault(one.id, one.fault)
     return tuple(sorted(wrong.items()))
 
@@ -54,7 +60,7 @@ def _news(lease: Lease, shown: Mapping[str, Tagged], at: datetime) -> Away | Non
     seen = [shown[ref] for ref in _own(lease) if ref in shown and shown[ref].condition is not Condition.GONE]
     for one in seen:
         if bool(one.fault) != (one.ref in told):
-            return Away(lease.id, one.id, one.condition, one.fault or "it passes its health check again", at)
+            return Away(lease.id, one.id, one.condition, one.fault or "it is well again", at)
     return None
 
 
@@ -64,3 +70,8 @@ def _told(lease: Lease) -> set[str]:
 
 def _own(lease: Lease) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.ref for one in lease.resources))
+
+
+def _name(ref: str) -> str:
+    """What people know it by: without the kind, and without the cluster's own number."""
+    return ref.partition(":")[2].partition("@")[0]

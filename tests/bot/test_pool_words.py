@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from bot.facts import facts
-from lessor.contracts import Answer
+from bot.notices import needs_hands
+from lessor.contracts import Answer, Notice
 from lessor.domain.ladder import Pause, Why
-from lessor.domain.lease import Lease, State
+from lessor.domain.lease import Lease, State, Unfit
 from lessor.domain.request import Place
 from lessor.rendering import Renderer, slack_renderer
 from tests.builders import ASKED, a_lease, a_request
@@ -46,3 +48,21 @@ def test_the_notice_of_a_stop_in_a_pool_says_the_same(locked: Lease) -> None:
     for text in (slack, mail):
         assert text.startswith(left_alone)
         assert [word for word in CHARGED if word in text] == []
+
+
+def test_what_does_not_run_in_a_cluster_is_told_with_the_clusters_words_and_what_it_costs() -> None:
+    why = "gpu-aaaaaaaa: pod train finds no node: 1 Insufficient nvidia.com/gpu"
+    here = a_request(place=Place("kubernetes", "lab", "", ""))
+    lease = replace(a_lease(State.ACTIVE, request=here), unfit=Unfit(("namespace:gpu-aaaaaaaa@1",), why, NOW))
+    values = {**facts(lease, NOW), "zone": "", "lease": lease}
+    slack = slack_renderer().parts("unfit.j2", **values)
+    mail = Renderer("mail", escape=str).parts("unfit.j2", **values, named=str)
+    assert slack["title"] == f"*It does not run:* something that was started in `{lease.id}` ({here.need})"
+    assert mail["subject"] == f"It does not run: {lease.id}"
+    kept = f"{why}. The GPUs are kept for you and cost the same meanwhile: correct it, or release the lease."
+    assert slack["body"] == mail["body"] == kept
+    well = {**values, "lease": replace(lease, unfit=Unfit((), "", NOW))}
+    again = f"All that was started in `{lease.id}` ({here.need}) runs again"
+    assert slack_renderer().parts("unfit.j2", **well) == {"title": again}
+    assert not needs_hands(lease, Notice.UNFIT)
+    assert needs_hands(a_lease(State.ACTIVE), Notice.UNFIT)

@@ -13,19 +13,22 @@ from temporalio import activity
 
 from lessor.catalog import load_catalogue
 from lessor.contracts import Verb
+from lessor.domain.faults import judged, reported
 from lessor.domain.lease import State
 from lessor.domain.request import LeaseKind, Need, Place
+from lessor.domain.resource import Condition, Kind
 from lessor.ports import RetryableError
-from lessor.providers.kubernetes import usable
+from lessor.providers.kubernetes import inventory, usable
 from lessor.providers.kubernetes.api import NAMESPACE, RESOURCE_QUOTA
 from lessor.providers.kubernetes.manifests import enforced
 from lessor.providers.kubernetes.naming import label_value
 from lessor.providers.kubernetes.place import KubernetesPlace
 from lessor.providers.kubernetes.provider import KubernetesProvider
+from tests.builders import a_lease
 from tests.providers.attempts import silent
 from tests.providers.kube_fake import FakeApi
 from tests.providers.kube_leases import BEGIN, LEASE, Beginning
-from tests.providers.kube_nodes import gpu_node, node
+from tests.providers.kube_nodes import gpu_node, node, pod
 from tests.temporal import time_skipping
 from tests.world import MANAGER, idle_world
 
@@ -117,6 +120,29 @@ async def test_D05_pod_pending_without_end() -> None:
             assert (lease.spans, lease.ready_at, lease.ends_at) == ((), None, None)
             await leases.told(handle, "failed")
             assert api.existing(handle.id) == []
+
+
+def test_D05_what_people_start_and_what_finds_no_node_is_told_to_the_owner_once() -> None:
+    """Of a namespace the pods are people's own: the lease runs on, and its owner hears the scheduler's words."""
+    world = Beginning()
+    world.lease(world.order())
+    world.api.nodes.room, world.api.nodes.reason = False, "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
+    world.api.add(pod("train", 4, on="", namespace=LEASE, phase="Pending"))
+    world.now += timedelta(minutes=14)
+    assert {one.fault for one in inventory.look(world.site, LEASE).resources} == {""}
+    world.now += timedelta(minutes=1)
+    [seen] = [one for one in inventory.look(world.site, LEASE).resources if one.fault]
+    told = "pod train finds no node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu"
+    assert (seen.kind, seen.condition, seen.fault) == (Kind.NAMESPACE, Condition.RUNNING, told)
+    assert [one.fault for one in inventory.conditions(world.site) if one.fault] == [told]
+    lease = replace(a_lease(State.ACTIVE), resources=(replace(seen, fault=""),))
+    change = judged(lease, [seen], world.now)
+    assert [(e.type, e.data["problem"]) for e in change.events] == [("machine-unfit", f"{LEASE}: {told}")]
+    assert judged(change.lease, [seen], world.now).events == ()
+    assert reported(inventory.conditions(world.site)) == ()
+    world.api.nodes.room = True
+    well = judged(change.lease, inventory.look(world.site, LEASE).resources, world.now)
+    assert [e.type for e in well.events] == ["machine-fit"]
 
 
 def test_D05_the_clock_starts_when_it_is_usable_and_the_cost_with_the_node() -> None:

@@ -84,7 +84,7 @@ def test_a_sweep_calls_those_whose_machines_are_not_as_they_were_told() -> None:
     )
     assert faults.untold([ill], [tagged(ILL, ill)], LATER) == ()
     assert faults.untold([ill], [tagged(MACHINE, ill)], LATER) == (
-        Away(ill.id, "dgx-1", Condition.RUNNING, "it passes its health check again", LATER),
+        Away(ill.id, "dgx-1", Condition.RUNNING, "it is well again", LATER),
     )
     assert faults.untold([well, ill], [], LATER) == ()
     assert faults.untold([well], [tagged(MACHINE, well)], LATER) == ()

@@ -25,6 +25,7 @@ from lessor.providers.kubernetes.api import (
 from lessor.providers.kubernetes.ours import Record, applied_by_us, identity, labels, made_by_us, noted_at
 from lessor.providers.kubernetes.owners import Top, Tree
 from lessor.providers.kubernetes.site import Site
+from lessor.providers.kubernetes.stalled import stalled
 from lessor.providers.kubernetes.volumes import STOPPED_AT
 
 ELSEWHERE = {
@@ -53,7 +54,7 @@ class Inventory:
 
     def resources(self, site: Site, now: datetime) -> tuple[Resource, ...]:
         running = self.tree.pods
-        found = [seen.namespace(self.namespace, running)] if self.namespace is not None else []
+        found = [_space(site, self.namespace, running)] if self.namespace is not None else []
         found += [seen.workload(top) for top in self.tops[:SHOWN]]
         found += [seen.claim(site, one, running, now) for one in self.claims[:SHOWN]]
         found += [seen.volume(site, one, now) for one in self.volumes]
@@ -139,7 +140,7 @@ def conditions(site: Site) -> tuple[Tagged, ...]:
     by_space, unread = _pods(site, spaces)
     found: list[Tagged] = []
     for name, space in spaces.items():
-        resource = _known(seen.namespace(space, by_space[name]), unread.get(name, ""))
+        resource = _known(_space(site, space, by_space[name]), unread.get(name, ""))
         found.append(Tagged(**vars(resource), lease=name, changed_at=seen.changed_at(space, by_space[name])))
     for one in site.api.list(STATEFUL_SET, labels=managed):
         if (name := one["metadata"]["namespace"]) in spaces:
@@ -154,6 +155,10 @@ def conditions(site: Site) -> tuple[Tagged, ...]:
         if LEASE_ID.fullmatch(name):
             found.append(Tagged(**vars(seen.volume(site, one, now)), lease=name))
     return tuple(found)
+
+
+def _space(site: Site, space: Obj, running: Sequence[Obj]) -> Resource:
+    return replace(seen.namespace(space, running), fault=stalled(site, space, running))
 
 
 def attribute(site: Site, heartbeat: Heartbeat) -> tuple[Resource, ...]:
