@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import copy_context
 
 from temporalio import activity
 from temporalio.exceptions import CancelledError
@@ -30,6 +32,24 @@ async def beating() -> AsyncIterator[None]:
         yield
     finally:
         beats.cancel()
+
+
+@contextmanager
+def beating_beside() -> Iterator[None]:
+    """Heartbeat from a thread beside while the block of a blocking activity waits for what gives no sign of life."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(BEAT):
+            activity.heartbeat()
+
+    thread = threading.Thread(target=copy_context().run, args=(beat,), name="beats", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def alive(what: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from activities.attempts import Attempts
-from activities.beating import alive, blocking
+from activities.beating import alive, beating_beside, blocking
 from activities.errors import as_application_errors
 from activities.leases import lease_of
 from lessor.contracts import NOT_STOPPABLE, LeaseRef, MoveEnd
@@ -88,21 +88,21 @@ class ProvisioningActivities:
     @blocking
     def look(self, ref: LeaseRef) -> Sighting:
         """What can be seen of the lease's resources now; changes nothing."""
-        with as_application_errors():
+        with as_application_errors(), beating_beside():
             lease = lease_of(self._ledger, ref)
             return self._provider(lease).look(lease.id, lease.request.place, self._known(lease.id))
 
     @blocking
     def set_end(self, move: MoveEnd) -> None:
         """Write the end on the resources (law 10): the one that holds now, also while people decide on a later one."""
-        with as_application_errors():
+        with as_application_errors(), beating_beside():
             lease = lease_of(self._ledger, LeaseRef(move.lease_id, 0))
             self._provider(lease).set_end(lease.id, lease.request.place, lease.runs_until or move.ends)
 
     @blocking
     def set_owner(self, ref: LeaseRef) -> None:
         """Write on the resources whose they are and who pays: those who hold now, who may have changed again."""
-        with as_application_errors():
+        with as_application_errors(), beating_beside():
             lease = lease_of(self._ledger, ref)
             request = lease.request
             shared = tuple(one.id for one in lease.co_owners)

@@ -24,6 +24,7 @@ from lessor.domain.request import Place
 from lessor.domain.terms import Terms
 from lessor.looking import Report, look_now
 from lessor.ports import Submission
+from lessor.retries import ErrorType
 
 log = structlog.get_logger(__name__)
 
@@ -124,14 +125,16 @@ class TemporalEngine:
             raise _unconnected(error) from error
 
     async def _update(self, lease_id: str, act: Act) -> Answer:
-        """The update's answer; a full update queue (10 in flight) is waited for."""
+        """The update's answer; a full update queue (10 in flight) is waited for, and so is the workflow's next run."""
         handle = self._client.get_workflow_handle(lease_id)
         while True:
             try:
                 answer: Answer = await handle.execute_update(act.verb.value, act, id=act.id, result_type=Answer)
                 return answer
             except WorkflowUpdateFailedError as error:
-                return _rejected(lease_id, act, error)
+                if not _renewing(error):
+                    return _rejected(lease_id, act, error)
+                await asyncio.sleep(BUSY_PAUSE.total_seconds())
             except RPCError as error:
                 if error.status is not RPCStatusCode.RESOURCE_EXHAUSTED:
                     raise
@@ -157,6 +160,10 @@ class TemporalEngine:
         if (await found.memo()).get(contracts.MEMO_INTERACTION) != submission.interaction:
             raise TakenError(submission.lease_id)
         return False
+
+
+def _renewing(error: WorkflowUpdateFailedError) -> bool:
+    return isinstance(error.cause, ApplicationError) and error.cause.type == ErrorType.RENEWING
 
 
 def _rejected(lease_id: str, act: Act, error: WorkflowUpdateFailedError) -> Answer:

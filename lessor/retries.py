@@ -14,6 +14,7 @@ class ErrorType(StrEnum):
     PERMANENT = "PermanentProviderError"
     RETRY = "RetryableProviderError"
     TOO_LARGE = "TooLarge"
+    RENEWING = "Renewing"
 
 
 PERMANENT_ERRORS = [ErrorType.REFUSED.value, ErrorType.NO_CAPACITY.value, ErrorType.PERMANENT.value]

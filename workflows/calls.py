@@ -209,6 +209,7 @@ async def look(lease: Lease) -> Sighting:
         _ref(lease),
         task_queue=queue_of(lease.request.place.provider),
         start_to_close_timeout=PLACE_TIMEOUT,
+        heartbeat_timeout=HEARTBEAT,
         schedule_to_close_timeout=lease.terms.cleanup_limit,
         retry_policy=retries.RETRY_PROVIDER,
         summary="look at what was reported",
@@ -221,6 +222,7 @@ async def set_end(lease: Lease, ends: datetime) -> None:
         MoveEnd(lease.id, ends),
         task_queue=queue_of(lease.request.place.provider),
         start_to_close_timeout=PLACE_TIMEOUT,
+        heartbeat_timeout=HEARTBEAT,
         retry_policy=retries.RETRY_PROVIDER,
         summary=f"write the end {ends:%Y-%m-%d %H:%M} UTC on the resources",
     )

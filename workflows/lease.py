@@ -127,6 +127,9 @@ class LeaseWorkflow(ActUpdates):
         """Whether nobody waits for an answer or a message of this run."""
         return workflow.all_handlers_finished() and self._courier.idle
 
+    def _renewing(self) -> bool:
+        return self._life.crowded
+
     async def _act(self, act: Act) -> Answer:
         unseen = act.via == FROM_CARDS and self._courier.behind(act.verb)
         while True:

@@ -35,6 +35,7 @@ async def set_owner(lease: Lease) -> None:
         LeaseRef(lease.id, lease.revision),
         task_queue=calls.queue_of(lease.request.place.provider),
         start_to_close_timeout=calls.PLACE_TIMEOUT,
+        heartbeat_timeout=calls.HEARTBEAT,
         retry_policy=retries.RETRY_PROVIDER,
         summary=f"write the owner {lease.owner} on the resources"[:150],
     )

@@ -22,6 +22,9 @@ HISTORY_LIMIT = 8_000
 ACTS_LIMIT = 1_500
 """Acts in one run after which the workflow continues as new; the server refuses the 2,001st update of a run."""
 
+ACTS_MOST = 1_700
+"""From here on a run takes none: when they come without a pause, it would not come to rest before that limit."""
+
 
 class Rhythm:
     """The pulse under a lease's life: deadlines, disturbances, and chores that run beside it."""
@@ -102,6 +105,11 @@ class Rhythm:
         info = workflow.info()
         large = info.is_continue_as_new_suggested() or info.get_current_history_length() > HISTORY_LIMIT
         return quiet and not self._open_matters() and (large or self.acts >= ACTS_LIMIT)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether acts have come without a pause for so long that this run could not be renewed."""
+        return self.acts >= ACTS_MOST
 
     def _open_matters(self) -> bool:
         """Whether something is known, or under way, that the next run would not know."""

@@ -15,6 +15,10 @@ class ActUpdates:
     async def _act(self, act: Act) -> Answer:
         raise NotImplementedError
 
+    def _renewing(self) -> bool:
+        """Whether this run takes no more acts, so that the next one can begin."""
+        raise NotImplementedError
+
     @workflow.update(name=Verb.APPROVE)
     async def approve(self, act: Act) -> Answer:
         return await self._act(act)
@@ -155,3 +159,5 @@ class ActUpdates:
         problem = malformed(act)
         if problem:
             raise ApplicationError(problem, type=retries.ErrorType.REFUSED, non_retryable=True)
+        if self._renewing():
+            raise ApplicationError("the next run takes it; ask again", type=retries.ErrorType.RENEWING)
