@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from aiohttp import web
 
@@ -17,6 +16,7 @@ from lessor.sandbox.aws.cloud import SimulatedCloud
 from lessor.sandbox.aws.control_api import add_control_routes
 from lessor.sandbox.aws.controls import Controls
 from lessor.sandbox.aws.persistence import StateFile
+from lessor.sandbox.serving import ServerThread
 
 _LARGEST_BODY = 16 * 1024 * 1024
 _running = threading.Lock()
@@ -60,7 +60,10 @@ def running_aws_simulator(
         if state_file:
             beginning = state_file.load(cloud)
             cloud.on_change = lambda: state_file.save(cloud)
-        with _ServerThread(cloud, host, port) as url:
+        with (
+            ThreadPoolExecutor(4, thread_name_prefix="simulated-aws-call") as executor,
+            ServerThread("simulated-aws", lambda: make_application(cloud, executor), host, port) as url,
+        ):
             yield RunningSimulator(url, Controls(cloud), cloud, beginning)
             cloud.on_change()
     finally:
@@ -89,47 +92,3 @@ def _break_connection(request: web.Request) -> web.Response:
     if request.transport is not None:
         request.transport.abort()
     return web.Response(status=500)
-
-
-class _ServerThread:
-    """An event loop of its own in a daemon thread, so that synchronous tests can use the server."""
-
-    def __init__(self, cloud: SimulatedCloud, host: str, port: int) -> None:
-        self._cloud, self._host, self._port = cloud, host, port
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="simulated-aws", daemon=True)
-        self._executor = ThreadPoolExecutor(4, thread_name_prefix="simulated-aws-call")
-        self._runner: web.AppRunner | None = None
-
-    def __enter__(self) -> str:
-        self._thread.start()
-        try:
-            return asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(30)
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def __exit__(self, *_: Any) -> None:
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(30)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(30)
-        self._loop.close()
-        self._executor.shutdown(wait=True)
-
-    async def _listen(self) -> str:
-        application = make_application(self._cloud, self._executor)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.2)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, self._host, self._port)
-        await site.start()
-        host, port = self._runner.addresses[0][:2]
-        return f"http://{host}:{port}"
-
-    async def _close(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-        # aiohttp forgets a request whose caller went away: it would sleep on in a loop that is closed under it.
-        forgotten = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in forgotten:
-            task.cancel()
-        await asyncio.gather(*forgotten, return_exceptions=True)

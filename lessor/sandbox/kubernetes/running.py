@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
-
-from aiohttp import web
 
 from lessor.sandbox.kubernetes import nodes
 from lessor.sandbox.kubernetes.answering import Answer, answer
@@ -25,6 +21,7 @@ from lessor.sandbox.kubernetes.managed import Writer
 from lessor.sandbox.kubernetes.nodes import NodeShape
 from lessor.sandbox.kubernetes.registry import Request
 from lessor.sandbox.kubernetes.server import keep_stepping, make_application
+from lessor.sandbox.serving import ServerThread
 
 Obj = dict[str, Any]
 ACCOUNT = ("lessor", "lessor")
@@ -160,7 +157,8 @@ def running_cluster(
     cluster = SimulatedCluster(now)
     cluster.begin(nodes.lab() if shapes is None else shapes)
     cluster.install(manifests())
-    with _ServerThread(cluster, host, port, stepping) as url:
+    beside = (lambda: keep_stepping(cluster)) if stepping else None
+    with ServerThread("simulated-cluster", lambda: make_application(cluster), host, port, beside) as url:
         yield RunningCluster(url, cluster)
 
 
@@ -172,45 +170,3 @@ def manifests() -> str:
     if found is None:
         raise FileNotFoundError(f"deploy/kubernetes is neither in {places[0].parent} nor in {places[1].parent}")
     return "\n---\n".join(path.read_text(encoding="utf-8") for path in sorted(found.glob("*.yaml")))
-
-
-class _ServerThread:
-    """An event loop of its own in a daemon thread, so that synchronous tests can use the server."""
-
-    def __init__(self, cluster: SimulatedCluster, host: str, port: int, stepping: bool) -> None:
-        self._cluster, self._host, self._port, self._stepping = cluster, host, port, stepping
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="simulated-cluster", daemon=True)
-        self._runner: web.AppRunner | None = None
-
-    def __enter__(self) -> str:
-        self._thread.start()
-        try:
-            return asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(30)
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def __exit__(self, *_: Any) -> None:
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(30)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(30)
-        self._loop.close()
-
-    async def _listen(self) -> str:
-        self._runner = web.AppRunner(make_application(self._cluster), access_log=None, shutdown_timeout=0.2)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port).start()
-        if self._stepping:
-            self._stepper = asyncio.create_task(keep_stepping(self._cluster))
-        host, port = self._runner.addresses[0][:2]
-        return f"http://{host}:{port}"
-
-    async def _close(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-        # aiohttp forgets a request whose caller went away: it would sleep on in a loop that is closed under it.
-        forgotten = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in forgotten:
-            task.cancel()
-        await asyncio.gather(*forgotten, return_exceptions=True)
