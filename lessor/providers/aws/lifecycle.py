@@ -23,6 +23,7 @@ from lessor.providers.aws.errors import sorted_errors
 from lessor.providers.aws.ownership import group_of, launched_for
 from lessor.providers.aws.site import Site
 from lessor.providers.aws.waiting import Waits
+from lessor.providers.instants import instant
 
 Item = dict[str, Any]
 ENDED = ("shutting-down", "terminated")
@@ -90,7 +91,7 @@ class Lifecycle:
 
     def set_end(self, sites: Sequence[Site], lease_id: str, ends: datetime) -> None:
         """Write the end on everything that carries the lease's tag and still exists."""
-        _mark(sites, lease_id, {TAG_ENDS: tags.instant(ends)}, f"writing the end of {lease_id} on its resources")
+        _mark(sites, lease_id, {TAG_ENDS: instant(ends)}, f"writing the end of {lease_id} on its resources")
 
     def set_owner(self, sites: Sequence[Site], lease_id: str, owner: str, team: str, cost_center: str) -> None:
         """Write owner and payer on everything that carries the lease's tag and still exists."""

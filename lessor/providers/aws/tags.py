@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from lessor.contracts import (
@@ -19,6 +18,7 @@ from lessor.contracts import (
 )
 from lessor.domain.provisioning import Order
 from lessor.domain.request import Market
+from lessor.providers.instants import instant
 
 KEY_LENGTH, VALUE_LENGTH, MOST = 128, 256, 50
 FOREIGN = re.compile(r"[^\w +\-=.:/@]|[\r\n\t\v\f]", re.UNICODE)
@@ -49,11 +49,6 @@ def for_order(order: Order) -> dict[str, str]:
 def clean(value: str) -> str:
     """`value` with foreign characters as spaces, one space at a time, cut to what a tag holds."""
     return " ".join(FOREIGN.sub(" ", value).split())[:VALUE_LENGTH].strip()
-
-
-def instant(at: datetime) -> str:
-    """ISO 8601 in UTC, to the second: what the guard reads back."""
-    return at.astimezone(UTC).replace(microsecond=0).isoformat()
 
 
 def specifications(tags: Mapping[str, str], market: Market) -> list[dict[str, Any]]:

@@ -13,7 +13,8 @@ from lessor.contracts import NOT_STOPPABLE
 from lessor.domain.provisioning import Candidate
 from lessor.domain.request import LeaseKind, Market
 from lessor.ports import Heartbeat, NoCapacityError, PermanentError, ProviderError, RetryableError
-from lessor.providers.kubernetes import capacity, gate, gpus, naming, owners, progress, queueing, stuck, tenancy
+from lessor.providers.instants import instant
+from lessor.providers.kubernetes import capacity, gate, gpus, owners, progress, queueing, stuck, tenancy
 from lessor.providers.kubernetes.api import POD, Obj
 from lessor.providers.kubernetes.gate import name_of, space_of
 from lessor.providers.kubernetes.inventory import namespace_of
@@ -114,7 +115,7 @@ def _settled(site: Site, space: Obj, name: str, besides: dict[str, str | None], 
         if noted is not None and noted != before:
             return noted
         try:
-            gate.mark(site, now, {**besides, name: naming.instant(at)}, heartbeat, now["metadata"]["resourceVersion"])
+            gate.mark(site, now, {**besides, name: instant(at)}, heartbeat, now["metadata"]["resourceVersion"])
         except ProviderError as error:
             if error.code not in ("conflict", "contended"):
                 raise

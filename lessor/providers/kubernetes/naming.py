@@ -11,11 +11,11 @@ import hashlib
 import json
 import re
 import unicodedata
-from datetime import UTC, datetime
 
 from lessor.contracts import ANNOTATION_PREFIX, LABEL_LEASE, LABEL_MANAGED_BY, LABEL_TEAM, MANAGED_BY
 from lessor.domain.provisioning import Order
 from lessor.domain.request import LeaseKind
+from lessor.providers.instants import instant
 
 LONGEST = 63
 LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
@@ -79,8 +79,3 @@ def described(order: Order) -> dict[str, str]:
 def content(kind: LeaseKind, model: str, resource: str, gpus: int) -> dict[str, str]:
     """The annotations of a namespace that say what the lease is for: a later look knows nothing of the order."""
     return {KIND: kind.value, MODEL: model, RESOURCE: resource, GPUS: str(gpus)}
-
-
-def instant(at: datetime) -> str:
-    """ISO 8601 in UTC, to the second: what the guard reads back."""
-    return at.astimezone(UTC).replace(microsecond=0).isoformat()

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from lessor.contracts import LABEL_LEASE, LABEL_TEAM
+from lessor.providers.instants import instant
 from lessor.providers.kubernetes import access, naming, queueing, tenancy
 from lessor.providers.kubernetes.api import NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT, ApiKind, Obj
 from lessor.providers.kubernetes.furnishing import MADE
@@ -18,7 +19,7 @@ from lessor.providers.kubernetes.tenancy import Tenancy
 def set_end(site: Site, lease_id: str, ends: datetime) -> None:
     """Write the end on the namespace first, which the guard reads, then on everything of ours in it."""
     there = tenancy.require(site, lease_id)
-    _mark(site, there, {"annotations": {naming.ENDS: naming.instant(ends)}})
+    _mark(site, there, {"annotations": {naming.ENDS: instant(ends)}})
 
 
 def set_owner(

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from lessor.contracts import NOT_STOPPABLE
 from lessor.domain.resource import Kind, Resource
 from lessor.ports import Heartbeat, PermanentError, ProviderError, RetryableError
-from lessor.providers.kubernetes import gate, inventory, lifecycle, naming, owners, stuck, volumes
+from lessor.providers.instants import instant
+from lessor.providers.kubernetes import gate, inventory, lifecycle, owners, stuck, volumes
 from lessor.providers.kubernetes.api import CLAIM, NAMESPACE, POD, VOLUME, ApiKind, Obj
 from lessor.providers.kubernetes.inventory import Inventory
 from lessor.providers.kubernetes.ours import ending, identity, noted_at
@@ -93,7 +94,7 @@ class _Step:
             return None
         gate.freeze(self._site, space, self._heartbeat)
         if noted_at(space, STOPPED_AT) is None:
-            gate.mark(self._site, space, {STOPPED_AT: naming.instant(now)}, self._heartbeat)
+            gate.mark(self._site, space, {STOPPED_AT: instant(now)}, self._heartbeat)
         return until
 
     def _workloads(self, found: Inventory) -> list[ProviderError]:

@@ -13,6 +13,7 @@ from lessor.domain.provisioning import Order, Provisioned
 from lessor.domain.request import LeaseKind
 from lessor.domain.resource import Resource
 from lessor.ports import Heartbeat, PermanentError, RetryableError
+from lessor.providers.instants import instant
 from lessor.providers.kubernetes import access, inventory, launching, manifests, naming, offers, tenancy, workspace
 from lessor.providers.kubernetes.api import NAMESPACE, RESOURCE_QUOTA, ROLE_BINDING
 from lessor.providers.kubernetes.ours import noted_at
@@ -75,7 +76,7 @@ def _launched_at(site: Site, there: Tenancy, since: datetime | None, heartbeat: 
         return noted
     at = (since or site.clock()).astimezone(UTC).replace(microsecond=0)
     heartbeat(f"noting on {there.lease_id} since when it is usable")
-    change = {"metadata": {"annotations": {naming.LAUNCHED_AT: naming.instant(at)}}}
+    change = {"metadata": {"annotations": {naming.LAUNCHED_AT: instant(at)}}}
     if site.api.patch(NAMESPACE, there.lease_id, "", change, there.uid) is None:
         raise PermanentError(f"somebody has deleted the namespace {there.lease_id} in {site}", "none-seen")
     return at
