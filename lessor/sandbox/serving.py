@@ -1,13 +1,32 @@
-"""A simulated cloud's HTTP server beside a synchronous test: an event loop of its own in a daemon thread."""
+"""What the simulators' servers share, as programs that run until they are told to stop and beside synchronous tests."""
 
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from aiohttp import web
+
+
+def told_to_stop() -> asyncio.Event:
+    """Set as soon as somebody asks this program to stop; its loop has to run already."""
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
+
+async def kept_going(stop: asyncio.Event, keepers: Sequence[asyncio.Task[None]]) -> None:
+    """Wait for `stop`. A keeper that ends has failed, and the program with it: whoever supervises starts it again."""
+    told = asyncio.create_task(stop.wait())
+    await asyncio.wait([told, *keepers], return_when=asyncio.FIRST_COMPLETED)
+    for keeper in keepers:
+        if keeper.done():
+            keeper.result()
+        keeper.cancel()
 
 
 class ServerThread:

@@ -17,8 +17,9 @@ from playwright.async_api import Browser, Locator, Page, expect
 from lessor.domain.lease import State
 from lessor.sandbox.demo_evidence import Evidence, opened
 from tests.browser import bring_into_view, opened_page
+from tests.e2e.people import LATER, SOON, be, command
 from tests.e2e.running import Running, demo_policy, running
-from tests.e2e.test_story import LATER, LEASE, SOON, WINDOW, picture
+from tests.e2e.test_story import LEASE, WINDOW, picture
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 
@@ -75,7 +76,7 @@ async def test_a_brake_holds_the_stop_back(hurried: Running, browser: Browser) -
         await _brake(slack, "on the cluster moves today", "on")
         await evidence.gpus_do(instance["id"], use="idle")
         await evidence.lease_when(lease_id, lambda lease: bool(lease.idle and lease.idle.held_back))
-        await _be(slack, "requester")
+        await be(slack, "requester")
         await slack.get_by_test_id("app").click()
         told = _message(slack, re.compile(rf"Not stopped:\s*{lease_id}"))
         await expect(told).to_contain_text("the cluster moves today", timeout=SOON)
@@ -88,7 +89,7 @@ async def test_a_brake_holds_the_stop_back(hurried: Running, browser: Browser) -
 
 
 async def _ask(page: Page) -> str:
-    await _command(page, "/gpu request")
+    await command(page, "/gpu request")
     await page.get_by_test_id("wish-model").select_option(label="V100-16GB (16 GB)", timeout=SOON)
     await page.get_by_test_id("wish-end").fill("1h")
     await page.get_by_test_id("wish-purpose").fill(PURPOSE)
@@ -172,23 +173,12 @@ async def _start_again(page: Page, evidence: Evidence, lease_id: str, instance_i
 
 
 async def _brake(page: Page, what: str, state: str) -> None:
-    await _be(page, "admin")
+    await be(page, "admin")
     await page.get_by_test_id("channel-gpu-admins").click()
     # What is typed before the page is that of the channel is lost with the old one.
     await expect(page.get_by_role("textbox", name="Message #gpu-admins")).to_be_visible(timeout=SOON)
-    await _command(page, f"/gpu admin brake {what}")
+    await command(page, f"/gpu admin brake {what}")
     await expect(page.get_by_test_id("messages").get_by_text(f"The brake is {state}").last).to_be_visible(timeout=SOON)
-
-
-async def _be(page: Page, who: str) -> None:
-    await page.get_by_test_id(f"be-{who}").click()
-    await expect(page.get_by_test_id(f"be-{who}")).to_have_attribute("aria-checked", "true", timeout=SOON)
-
-
-async def _command(page: Page, text: str) -> None:
-    box = page.get_by_test_id("message-box")
-    await box.fill(text)
-    await box.press("Enter")
 
 
 def _card(page: Page, lease_id: str) -> Locator:

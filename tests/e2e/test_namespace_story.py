@@ -22,8 +22,9 @@ from lessor.domain.lease import State
 from lessor.sandbox.demo_evidence import LOOK_EVERY, Evidence, opened
 from lessor.sandbox.kubernetes.client import ClusterClient
 from tests.browser import bring_into_view, opened_page
+from tests.e2e.people import LATER, SOON, be, command
 from tests.e2e.running import LESSOR, Running, demo_policy, running
-from tests.e2e.test_story import LATER, LEASE, SOON, WINDOW, picture
+from tests.e2e.test_story import LEASE, WINDOW, picture
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 
@@ -85,7 +86,7 @@ async def test_a_namespace_that_is_held_blocks_its_lease_until_it_is_let_go(calm
         await _lessor(calm, "release", lease_id, "--yes")
         await evidence.lease_when(lease_id, lambda lease: lease.state is State.BLOCKED)
         await expect(row).to_contain_text("Terminating", timeout=SOON)
-        await _be(slack, "admin")
+        await be(slack, "admin")
         await slack.get_by_test_id("channel-gpu-admins").click()
         needs_hands = _told(slack, "Needs hands:", lease_id)
         await expect(needs_hands).to_contain_text("It is tried again", timeout=LATER)
@@ -118,7 +119,7 @@ class Cluster:
 
 
 async def _ask(page: Page) -> None:
-    await _command(page, "/gpu request")
+    await command(page, "/gpu request")
     await page.get_by_test_id("wish-model").select_option(label="A100-80GB (80 GB)", timeout=SOON)
     await page.get_by_test_id("wish-place").select_option(label="Our cluster")
     await expect(page.get_by_test_id("wish-kind")).to_be_visible(timeout=SOON)
@@ -134,7 +135,7 @@ async def _ask(page: Page) -> None:
 
 
 async def _approve(page: Page) -> str:
-    await _be(page, "manager")
+    await be(page, "manager")
     await page.get_by_test_id("channel-gpu-approvals").click()
     card = page.get_by_test_id("message").filter(has_text=PURPOSE)
     await expect(card.get_by_test_id("approve")).to_be_visible(timeout=SOON)
@@ -146,7 +147,7 @@ async def _approve(page: Page) -> str:
 
 
 async def _ready(page: Page, lease_id: str) -> None:
-    await _be(page, "requester")
+    await be(page, "requester")
     await page.get_by_test_id("app").click()
     ready = _told(page, "Ready:", lease_id)
     await expect(ready).to_contain_text(f"lessor access {lease_id} --kubeconfig", timeout=LATER)
@@ -165,7 +166,7 @@ async def _look_at_cluster(page: Page, lease_id: str) -> None:
 
 
 async def _stop(page: Page, evidence: Evidence, cluster: Cluster, lease_id: str) -> None:
-    await _command(page, f"/gpu stop {lease_id}")
+    await command(page, f"/gpu stop {lease_id}")
     await _told(page, "Stop", lease_id).get_by_test_id("stop").click(timeout=SOON)
     await evidence.lease_when(lease_id, lambda lease: lease.state is State.SUSPENDED)
     await cluster.until(lambda: cluster.running(lease_id) == [])
@@ -173,13 +174,13 @@ async def _stop(page: Page, evidence: Evidence, cluster: Cluster, lease_id: str)
 
 
 async def _start(page: Page, evidence: Evidence, cluster: Cluster, lease_id: str) -> None:
-    await _command(page, f"/gpu start {lease_id}")
+    await command(page, f"/gpu start {lease_id}")
     await evidence.lease_when(lease_id, lambda lease: lease.state is State.ACTIVE)
     await cluster.until(lambda: cluster.running(lease_id) == [("gpu-a100-1", {GPU: 1})])
 
 
 async def _give_back(page: Page, lease_id: str) -> None:
-    await _command(page, f"/gpu release {lease_id}")
+    await command(page, f"/gpu release {lease_id}")
     await _told(page, "Release", lease_id).get_by_test_id("release").click(timeout=SOON)
     await page.get_by_test_id("app").click()
     closed = _told(page, "Closed:", lease_id)
@@ -239,17 +240,6 @@ async def _lessor(sandbox: Running, *arguments: str) -> None:
     )  # fmt: skip
     said, _ = await ran.communicate()
     assert ran.returncode == 0, said.decode()
-
-
-async def _be(page: Page, who: str) -> None:
-    await page.get_by_test_id(f"be-{who}").click()
-    await expect(page.get_by_test_id(f"be-{who}")).to_have_attribute("aria-checked", "true", timeout=SOON)
-
-
-async def _command(page: Page, text: str) -> None:
-    box = page.get_by_test_id("message-box")
-    await box.fill(text)
-    await box.press("Enter")
 
 
 def _told(page: Page, word: str, lease_id: str) -> Locator:

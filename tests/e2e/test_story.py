@@ -12,6 +12,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser import bring_into_view, opened_page
+from tests.e2e.people import LATER, SOON
 from tests.e2e.running import Running
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
@@ -21,7 +22,6 @@ WINDOW = {"width": 1280, "height": 860}
 TALL = {"width": 1280, "height": 1100}
 LEASE = re.compile(r"gpu-[0-9a-hjkmnp-tv-z]{8}")
 PURPOSE = "Fine-tune the speech model on the new recordings"
-SOON, LATER = 15_000, 90_000
 
 
 async def test_a_lease_from_the_question_to_proven_deletion(sandbox: Running, browser: Browser) -> None:

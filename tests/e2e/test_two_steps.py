@@ -14,8 +14,9 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from lessor.sandbox.demo_evidence import opened
 from tests.browser import bring_into_view, opened_page
+from tests.e2e.people import LATER, SOON, be, command
 from tests.e2e.running import Running, demo_policy, running
-from tests.e2e.test_story import LATER, LEASE, SOON, TALL, WINDOW, picture
+from tests.e2e.test_story import LEASE, TALL, WINDOW, picture
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 
@@ -54,14 +55,14 @@ async def test_a_stand_in_and_an_escalation_approve_what_a_click_is_not_enough_f
 
 
 async def _go_away(page: Page) -> None:
-    await _command(page, "/gpu away until tomorrow 18:00 @manager-2")
+    await command(page, "/gpu away until tomorrow 18:00 @manager-2")
     told = _message(page, "Away until")
     await expect(told).to_contain_text("@Second manager decides for you until then", timeout=SOON)
 
 
 async def _ask(page: Page) -> str:
-    await _be(page, "requester")
-    await _command(page, "/gpu request")
+    await be(page, "requester")
+    await command(page, "/gpu request")
     await page.get_by_test_id("wish-model").select_option(label="H100 (80 GB)", timeout=SOON)
     await page.get_by_test_id("wish-count").fill("8")
     await page.get_by_test_id("wish-end").fill("4min")
@@ -77,7 +78,7 @@ async def _ask(page: Page) -> str:
 
 async def _stand_in(page: Page, lease_id: str) -> None:
     """The lead's stand-in decides; a click is not enough at this price, and the wrong words are not either."""
-    await _be(page, "manager-2")
+    await be(page, "manager-2")
     await page.get_by_test_id(CARDS).click()
     card = _message(page, PURPOSE)
     await expect(card).to_contain_text("@Second manager (for @Manager, who is away", timeout=SOON)
@@ -95,7 +96,7 @@ async def _stand_in(page: Page, lease_id: str) -> None:
 
 async def _escalate(page: Page, lease_id: str) -> None:
     """Finance is asked and reminded, and does nothing."""
-    await _be(page, "finance")
+    await be(page, "finance")
     await page.get_by_test_id(CARDS).click()
     card = _message(page, PURPOSE)
     await expect(card).to_contain_text("Can decide now: @Finance", timeout=SOON)
@@ -111,7 +112,7 @@ async def _escalate(page: Page, lease_id: str) -> None:
 
 
 async def _approve_as_admin(page: Page, lease_id: str) -> None:
-    await _be(page, "admin")
+    await be(page, "admin")
     await page.get_by_test_id("app").click()
     await _message(page, PURPOSE).get_by_test_id("approve-typed").click(timeout=SOON)
     await page.get_by_test_id("confirmation").fill(lease_id)
@@ -120,7 +121,7 @@ async def _approve_as_admin(page: Page, lease_id: str) -> None:
     card = _message(page, PURPOSE)
     await expect(card).to_contain_text("Approved by @Admin", timeout=SOON)
     await expect(card.get_by_test_id("approve-typed")).to_have_count(0)
-    await _be(page, "requester")
+    await be(page, "requester")
     await page.get_by_test_id("app").click()
     await expect(_message(page, re.compile(rf"Approved:.*{lease_id}", re.DOTALL))).to_be_visible(timeout=SOON)
 
@@ -132,18 +133,6 @@ async def _look_at_temporal(page: Page, sandbox: Running, lease_id: str) -> None
     for told in ("U0MANAGER2, standing in for U0MANAGER,", "escalated to admins: nobody decided in time"):
         await expect(details.get_by_text(told).last).to_be_visible(timeout=LATER)
     await picture(page, "two-steps-temporal")
-
-
-async def _be(page: Page, who: str) -> None:
-    """Be somebody else, once the page is theirs: what is typed before that is lost with the old page."""
-    await page.get_by_test_id(f"be-{who}").click()
-    await expect(page.get_by_test_id(f"be-{who}")).to_have_attribute("aria-checked", "true", timeout=SOON)
-
-
-async def _command(page: Page, text: str) -> None:
-    box = page.get_by_test_id("message-box")
-    await box.fill(text)
-    await box.press("Enter")
 
 
 async def _submit(page: Page) -> None:

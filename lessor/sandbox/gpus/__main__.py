@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from lessor.sandbox.aws.client import SimulatorClient
 from lessor.sandbox.gpus.server import keep_sampling, keep_seeing, listening, sources
 from lessor.sandbox.gpus.simulation import Simulation
 from lessor.sandbox.kubernetes.client import ClusterClient
+from lessor.sandbox.serving import kept_going, told_to_stop
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -35,9 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 async def _serve(simulation: Simulation, chosen: argparse.Namespace) -> None:
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = told_to_stop()
     aws = SimulatorClient(chosen.aws, timeout=2.0)
     cluster = ClusterClient(chosen.cluster, timeout=2.0) if chosen.cluster else None
     seen = sources(aws, cluster, load_catalogue(), chosen.pools)
@@ -47,13 +45,7 @@ async def _serve(simulation: Simulation, chosen: argparse.Namespace) -> None:
     ]
     async with listening(simulation, chosen.port, chosen.host) as url:
         print(f"simulated GPUs: {url}/", flush=True)  # noqa: T201
-        told = asyncio.create_task(stop.wait())
-        # A keeper that ends has failed, and the program with it: whoever supervises starts it again.
-        await asyncio.wait([told, *keepers], return_when=asyncio.FIRST_COMPLETED)
-        for keeper in keepers:
-            if keeper.done():
-                keeper.result()
-            keeper.cancel()
+        await kept_going(stop, keepers)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from lessor.sandbox.kubernetes.kubeconfigs import kubeconfig, lay
 from lessor.sandbox.kubernetes.running import ACCOUNT, manifests
 from lessor.sandbox.kubernetes.server import keep_stepping, listening, make_application
 from lessor.sandbox.kubernetes.statefile import StateFile
+from lessor.sandbox.serving import kept_going, told_to_stop
 
 CONTEXT = "lab"
 _RENEWED = 5.0
@@ -77,9 +77,7 @@ def prepared(state: StateFile) -> SimulatedCluster:
 
 
 async def _serve(files: Files, host: str, port: int, page_port: int) -> None:
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = told_to_stop()
     cluster = prepared(StateFile(files.state))
     authority, tls = certificates(files.root / "pki")
     async with (
@@ -91,13 +89,7 @@ async def _serve(files: Files, host: str, port: int, page_port: int) -> None:
         lay(files.admin, kubeconfig(address, CONTEXT, token=cluster.accounts.admin(), authority=authority))
         print(f"simulated cluster: {page}/  (API: {address})", flush=True)  # noqa: T201
         keepers = [asyncio.create_task(keep_stepping(cluster)), asyncio.create_task(_keep_renewing(cluster, files))]
-        told = asyncio.create_task(stop.wait())
-        # A keeper that ends has failed, and the program with it: whoever supervises starts it again.
-        await asyncio.wait([told, *keepers], return_when=asyncio.FIRST_COMPLETED)
-        for keeper in keepers:
-            if keeper.done():
-                keeper.result()
-            keeper.cancel()
+        await kept_going(stop, keepers)
 
 
 async def _keep_renewing(cluster: SimulatedCluster, files: Files) -> None:

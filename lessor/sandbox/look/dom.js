@@ -26,3 +26,16 @@ function fill(id, rows, nothing) {
   const empty = element("tr", {}, element("td", { class: "empty", colspan: columns }, nothing));
   $(id).tBodies[0].replaceChildren(...(rows.length ? rows : [empty]));
 }
+
+// Ask the page's server to change something; what it shows then is drawn by the page's own `draw`.
+async function send(path, body = {}) {
+  try {
+    const answer = await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+    const said = await answer.json();
+    if (!answer.ok) throw new Error(said.error || answer.statusText);
+    complain("");
+    draw(said);
+  } catch (error) {
+    complain(error.message);
+  }
+}

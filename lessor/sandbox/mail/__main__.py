@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import signal
 
 from aiohttp import web
 
 from lessor.sandbox.mail.postbox import Postbox
 from lessor.sandbox.mail.server import make_application
 from lessor.sandbox.mail.smtp import MailServer
+from lessor.sandbox.serving import told_to_stop
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -25,9 +25,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 async def _serve(host: str, port: int, smtp_port: int, secret: str) -> None:
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = told_to_stop()
     postbox = Postbox()
     runner = web.AppRunner(make_application(postbox, secret), access_log=None, shutdown_timeout=0.2)
     await runner.setup()

@@ -15,18 +15,6 @@ const TILES = [
 ];
 let seen = null;
 
-async function post(path, body) {
-  try {
-    const answer = await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-    const said = await answer.json();
-    if (!answer.ok) throw new Error(said.error || answer.statusText);
-    complain("");
-    draw(said);
-  } catch (error) {
-    complain(error.message);
-  }
-}
-
 function choice(label, title, pressed, act, kind = "") {
   return element("button", { type: "button", class: kind, title, "aria-pressed": String(pressed), onclick: act }, label);
 }
@@ -68,7 +56,7 @@ function isUnmeasured(machine) {
 }
 
 function row(machine) {
-  const change = (changes) => post(`/_sim/machines/${machine.id}`, changes);
+  const change = (changes) => send(`/_sim/machines/${machine.id}`, changes);
   const made = element("tr", { class: isUnmeasured(machine) ? "unmeasured" : "", "data-machine": machine.id },
     element("td", { class: "mono" }, machine.lease || "no lease", element("small", {}, machine.id), element("small", {}, `${machine.type}, ${machine.gpus} × ${machine.model}`)),
     element("td", {}, element("div", { class: "gpus" }, ...machine.loads.map(gpu))),
@@ -144,18 +132,18 @@ async function keepFresh() {
 }
 
 function begin() {
-  const choose = element("select", { id: "newcomers", "aria-label": "New machines begin", onchange: (event) => post("/_sim/switches", { newcomers: event.target.value }) },
+  const choose = element("select", { id: "newcomers", "aria-label": "New machines begin", onchange: (event) => send("/_sim/switches", { newcomers: event.target.value }) },
     ...USES.map(([use, label]) => element("option", { value: use }, label)));
   const tiles = TILES.map((tile) => element("div", { class: "tile", id: `tile-${tile.name}` },
     element("div", { class: "top" }, element("b", {}, tile.title),
-      element("button", { class: "toggle", type: "button", "aria-pressed": "false", onclick: () => post("/_sim/switches", { answers: seen.answers === tile.name ? "well" : tile.name }) }, "Switch on")),
+      element("button", { class: "toggle", type: "button", "aria-pressed": "false", onclick: () => send("/_sim/switches", { answers: seen.answers === tile.name ? "well" : tile.name }) }, "Switch on")),
     element("p", {}, `${tile.text} `, element("code", {}, tile.code))));
   $("switches").append(
     element("div", { class: "group" }, element("h2", {}, "The Prometheus"), ...tiles),
     element("div", { class: "group" }, element("h2", {}, "New machines"), element("div", { class: "tile" },
       element("p", {}, "What a machine does from its start on, until you say otherwise."), choose)));
-  $("all-busy").addEventListener("click", () => post("/_sim/machines", { use: "busy", working: null }));
-  $("all-idle").addEventListener("click", () => post("/_sim/machines", { use: "idle", working: null }));
+  $("all-busy").addEventListener("click", () => send("/_sim/machines", { use: "busy", working: null }));
+  $("all-idle").addEventListener("click", () => send("/_sim/machines", { use: "idle", working: null }));
 }
 
 begin();

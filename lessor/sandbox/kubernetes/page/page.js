@@ -18,18 +18,6 @@ const SLIDERS = [["start_seconds", "A pod takes this long to start"], ["stop_sec
 const ONCE = new Set(["tokens", "pages"]);
 let seen = null;
 
-async function post(path, body = {}) {
-  try {
-    const answer = await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-    const said = await answer.json();
-    if (!answer.ok) throw new Error(said.error || answer.statusText);
-    complain("");
-    draw(said);
-  } catch (error) {
-    complain(error.message);
-  }
-}
-
 function button(label, title, act) {
   return element("button", { type: "button", title, onclick: act }, label);
 }
@@ -42,7 +30,7 @@ function squares(device) {
 
 function nodeRow(node) {
   const name = !node.ready ? "NotReady" : node.cordoned ? "Cordoned" : "Ready";
-  const change = (body) => post(`/_sim/nodes/${node.name}`, body);
+  const change = (body) => send(`/_sim/nodes/${node.name}`, body);
   const held = node.devices.map((one) => `${one.used} of ${one.total}`).join(", ");
   return element("tr", { class: name === "Ready" ? "" : "away", "data-node": node.name },
     element("td", {}, element("b", {}, node.name), element("small", {}, node.product || "no GPUs")),
@@ -58,7 +46,7 @@ function quota(lines) {
 }
 
 function namespaceRow(one) {
-  const change = (body) => post(`/_sim/namespaces/${one.name}`, body);
+  const change = (body) => send(`/_sim/namespaces/${one.name}`, body);
   const told = Object.entries(one.told).map(([name, value]) => element("small", {}, `${name}: ${value}`));
   const gone = one.phase !== "Active";
   return element("tr", { "data-namespace": one.name },
@@ -75,8 +63,8 @@ function podRow(one) {
   const held = Object.entries(one.devices).map(([name, count]) => `${count} × ${name}`).join(", ");
   return element("tr", {}, element("td", { class: "mono" }, one.name, element("small", {}, `${one.namespace}${one.owner ? `, of ${one.owner}` : ""}`)),
     element("td", {}, state(one.phase), one.why ? element("small", {}, one.why) : ""), element("td", {}, held || "none"), element("td", {}, one.node || "none yet"),
-    element("td", {}, one.phase === "Running" ? button("Ends well", "Exit code 0", () => post(path, { ends: 0 })) : "",
-      one.phase === "Running" ? button("Fails", "Exit code 1", () => post(path, { ends: 1 })) : "", button("Delete", "", () => post(path, { delete: true }))));
+    element("td", {}, one.phase === "Running" ? button("Ends well", "Exit code 0", () => send(path, { ends: 0 })) : "",
+      one.phase === "Running" ? button("Fails", "Exit code 1", () => send(path, { ends: 1 })) : "", button("Delete", "", () => send(path, { delete: true }))));
 }
 
 function diskRow(name, kind, size, phase) {
@@ -134,12 +122,12 @@ let group = "";
 for (const [where, name, title, text, code] of TILES) {
   if (where !== group) $("troubles").append(element("h2", { class: "group" }, where));
   group = where;
-  const act = () => post(`/_sim/troubles/${name}`, { on: ONCE.has(name) || !seen.troubles[name] });
+  const act = () => send(`/_sim/troubles/${name}`, { on: ONCE.has(name) || !seen.troubles[name] });
   $("troubles").append(element("div", { class: "tile", id: `tile-${name}` },
     element("div", { class: "top" }, element("b", {}, title), element("button", { class: "toggle", type: "button", onclick: act, "aria-pressed": "false" }, ONCE.has(name) ? "Now" : "Switch on")),
     element("p", {}, text), element("code", {}, code)));
 }
 $("troubles").append(element("div", { class: "tile sliders" }, ...SLIDERS.map(([name, title]) => element("label", {}, title, element("output", { id: `told-${name}` }),
-  element("input", { id: name, type: "range", min: 0, max: 60, step: 1, onchange: (event) => post("/_sim/settings", { [name]: Number(event.target.value) }) })))));
+  element("input", { id: name, type: "range", min: 0, max: 60, step: 1, onchange: (event) => send("/_sim/settings", { [name]: Number(event.target.value) }) })))));
 refresh();
 setInterval(refresh, 1000);
