@@ -3,132 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from lessor.config import loads
 from lessor.domain.attribution import attribute
 from lessor.domain.idle import Verdict
-from lessor.domain.idle_review import at_maximum, kept_up
-from lessor.domain.judging import certain, changed, partly_idle
-from lessor.domain.ladder import Spared
-from lessor.domain.lease import Lease
-from lessor.domain.request import Market, Workload
-from lessor.domain.usage import GpuUse, HostUse, HourUse, Origin, Reading, Seen, Subject
-from tests.builders import a_lease, a_request
-from tests.unit.judged import HOUR, MINUTE, QUIET, START, Judged, at, gpu, gpus, mig, of, verdict
-
-LEASE = "gpu-7k3qxa2m"
-
-
-def test_E01_an_empty_store_is_not_an_idle_fleet() -> None:
-    judged = of(1)
-    judged.ticks(240, gpu(0.9))
-    for _ in range(240):
-        judged.now += MINUTE
-        standing = judged.judge(attribute((judged.subject,), [Reading("prometheus", judged.now)], judged.now)[0])
-        assert standing.verdict not in (Verdict.IDLE, Verdict.HELD)
-    assert standing.verdict is Verdict.UNKNOWN
-    assert judged.ticks(59, gpu()).verdict is Verdict.UNKNOWN, "after an outage the clock starts from zero"
-    assert verdict(judged.tick(gpu())) == (Verdict.IDLE, at(480))
-
-
-@pytest.mark.parametrize(("missing", "expected"), [(6, Verdict.IDLE), (7, Verdict.UNKNOWN)])
-def test_E01_nine_tenths_of_the_window_have_to_be_there(missing: int, expected: Verdict) -> None:
-    judged = of(1)
-    for minute in range(1, 61):
-        judged.silence() if minute % 8 == 0 and minute <= missing * 8 else judged.tick(gpu())
-    assert judged.standing.verdict is expected
-
-
-def test_E01_no_stop_rests_on_a_look_that_found_nothing() -> None:
-    judged = of(1)
-    judged.ticks(120, gpu())
-    assert certain(judged.standing)
-    assert not certain(judged.silence())
-
-
-@pytest.mark.parametrize("value", [-1.0, 101.0, float("nan"), float("inf")])
-def test_E02_a_check_outside_its_range_stops_nothing(value: float) -> None:
-    for use, host in ((gpu(None, util=value), QUIET), (gpu(), replace(QUIET, cpu=value))):
-        judged = of(1)
-        standing = judged.ticks(500, use, host=host)
-        assert standing.verdict is Verdict.UNKNOWN
-        assert not certain(standing)
-
-
-def test_E02_a_source_that_is_down_leaves_its_leases_unknown_and_says_its_name() -> None:
-    judged = of(1)
-    judged.ticks(90, gpu())
-    for _ in range(3):
-        judged.now += MINUTE
-        (seen,) = attribute((judged.subject,), [], judged.now, silent=("prometheus",))
-        judged.judge(seen)
-    assert judged.standing.verdict is Verdict.UNKNOWN
-    assert (judged.standing.missed, judged.standing.problem) == (3, "prometheus gave no answer")
-
-
-def test_E02_a_second_source_that_is_down_is_no_zero() -> None:
-    judged = of(1)
-    host = Seen(Origin(machine="i-0aaa"), START, host=HostUse(cpu=3.0))
-    use = Seen(Origin(machine="i-0aaa"), START, gpu())
-    for minute in range(1, 200):
-        now = at(minute)
-        readings = [Reading("prometheus", now, (replace(use, newest=now, gpu=gpu()),))]
-        if minute <= 70:
-            readings.append(Reading("cloudwatch", now, (replace(host, newest=now),)))
-        silent = () if minute <= 70 else ("cloudwatch",)
-        judged.judge(attribute((judged.subject,), readings, now, silent)[0])
-        assert judged.standing.verdict is not Verdict.IDLE or minute <= 72
-    assert judged.standing.problem == "no longer reported: cpu of i-0aaa by cloudwatch"
-
-
-def test_E02_a_second_source_that_was_down_from_the_beginning_is_no_zero_either() -> None:
-    judged = of(1)
-    asked = ("cloudwatch", "prometheus")
-    standing = judged.ticks(200, gpu(), host=None, asked=asked, silent=("cloudwatch",))
-    assert (standing.verdict, standing.problem) == (Verdict.UNKNOWN, "cloudwatch gave no answer yet")
-    judged.ticks(59, gpu(), host=None, asked=asked)
-    assert judged.standing.verdict is Verdict.UNKNOWN, "the clock starts when it has answered"
-    assert verdict(judged.tick(gpu(), host=None, asked=asked)) == (Verdict.IDLE, at(200))
-    later = judged.ticks(90, gpu(), host=None, asked=asked, silent=("cloudwatch",))
-    assert later.verdict is Verdict.IDLE, "it is known by now that this source says nothing of this lease"
-
-
-POD = Subject(LEASE, 2, namespace=LEASE, ready_at=START)
-
-
-def pods(now: datetime, labelled: int, unlabelled: int = 0) -> Reading:
-    """Idle GPUs of the lease's pods on one node, and others in use there without a label."""
-    origin = Origin(node="node-1", namespace=LEASE, pod="train-0")
-    seen = tuple(Seen(origin, now, gpu=GpuUse(str(index), engine=0.0)) for index in range(labelled))
-    return Reading("prometheus", now, seen, unlabelled={"node-1": unlabelled} if unlabelled else {})
-
-
-def through(reading_at: dict[int, tuple[int, int]], minutes: int) -> Judged:
-    """The lease of the pods through so many minutes; `reading_at` says from which minute how many GPUs are seen."""
-    judged = Judged(subject=POD)
-    shown = (0, 0)
-    for minute in range(1, minutes + 1):
-        shown = reading_at.get(minute, shown)
-        now = at(minute)
-        judged.judge(attribute((POD,), [pods(now, *shown)], now)[0])
-    return judged
-
-
-def test_E03_a_pod_without_attributed_series_is_unknown() -> None:
-    assert through({1: (2, 0)}, 60).standing.verdict is Verdict.IDLE
-    for labelled in (0, 1):
-        standing = through({1: (labelled, 0)}, 300).standing
-        assert standing.verdict is Verdict.UNKNOWN
-        assert standing.problem
-
-
-def test_E03_above_a_tenth_of_a_node_without_labels_nothing_is_idle_there() -> None:
-    judged = through({1: (2, 0), 100: (2, 1)}, 110)
-    assert judged.standing.verdict is Verdict.UNKNOWN
-    assert judged.standing.problem == "1 of 3 GPUs in use on node-1 have no label that says whose they are"
+from lessor.domain.idle_review import kept_up
+from lessor.domain.judging import changed, partly_idle
+from lessor.domain.usage import GpuUse, HourUse, Reading
+from tests.builders import LEASE_ID
+from tests.unit.judged import HOUR, MINUTE, QUIET, START, at, gpu, gpus, mig, of, verdict
 
 
 def test_E04_a_busy_slice_whose_classic_field_is_0_is_busy() -> None:
@@ -281,7 +166,7 @@ def test_E16_never_used_at_all_is_idle_from_its_start() -> None:
 
 
 def week(**changes: object) -> list[HourUse]:
-    first = HourUse(LEASE, at(0), ticks=60, busy=60)
+    first = HourUse(LEASE_ID, at(0), ticks=60, busy=60)
     return [replace(first, hour=at(60 * hour), **changes) for hour in range(168)]  # type: ignore[arg-type]
 
 
@@ -333,124 +218,3 @@ def test_E20_an_allocation_without_any_series_is_judged_too_and_is_unknown() -> 
         (seen,) = attribute((judged.subject,), [Reading("prometheus", at(minute))], at(minute))
         judged.judge(seen)
     assert (judged.standing.verdict, judged.standing.gpus, judged.standing.idle_gpus) == (Verdict.UNKNOWN, 8, 0)
-
-
-POLICY = """
-organisation:
-  name: Example
-  people: [{id: U0LEAD111}]
-  teams: {ml: {lead: U0LEAD111}, vision: {lead: U0LEAD111}}
-  admins: [U0LEAD111]
-places: [{name: research, regions: [us-east-1]}]
-idle:
-  final: 110min
-  workloads: {notebook: {snoozes: 9}}
-  teams: {ml: {final: 111min}}
-  projects: {ranking: {final: 112min}}
-  rules:
-    - {name: large, when: request.count >= 8 && request.market == "spot", then: {final: 113min}}
-"""
-
-
-def lease(**changes: object) -> Lease:
-    return a_lease(request=a_request(**({"team": "vision"} | changes)))
-
-
-@pytest.mark.parametrize(
-    ("changes", "final", "origin"),
-    [
-        ({}, 110, "organisation"),
-        ({"team": "ml"}, 111, "team ml"),
-        ({"team": "ml", "project": "ranking"}, 112, "project ranking"),
-        ({"team": "ml", "project": "ranking", "market": Market.SPOT}, 113, "rule large"),
-    ],
-)
-def test_E22_each_level_acts_and_says_that_it_does(changes: dict[str, object], final: int, origin: str) -> None:
-    plan = loads(POLICY).idle_plan
-    terms = plan.terms(lease(**changes))
-    assert (terms.final, terms.origins["final"]) == (final * MINUTE, origin)
-    assert (terms.window, terms.origins["window"]) == (HOUR, "built in")
-
-
-SHORT = "{window: 30min, warn: 30min, warm_up: 0s}"
-
-
-@pytest.mark.parametrize(
-    "level",
-    [
-        SHORT.strip("{}").replace(", ", "\n  "),
-        f"workloads: {{training: {SHORT}}}",
-        f"teams: {{vision: {SHORT}}}",
-        f"projects: {{ranking: {SHORT}}}",
-        f"rules: [{{name: mine, when: 'request.project == \"ranking\"', then: {SHORT}}}]",
-    ],
-)
-def test_E22_what_any_level_says_is_what_is_judged_by(level: str) -> None:
-    organisation = POLICY.partition("idle:")[0]
-    mine, other = lease(project="ranking"), a_lease(id="gpu-00000001", request=a_request(workload=Workload.NOTEBOOK))
-    plan = loads(f"{organisation}idle:\n  {level}\n").idle_plan
-    assert Judged(plan.terms(mine), of(1).subject).ticks(30, gpu()).verdict is Verdict.IDLE
-    everybody = level.startswith("window")
-    expected = Verdict.IDLE if everybody else Verdict.WARMING_UP
-    assert Judged(plan.terms(other), of(1).subject).ticks(30, gpu()).verdict is expected
-
-
-def test_E22_the_workload_and_the_lease_itself_are_levels_too() -> None:
-    plan = loads(POLICY).idle_plan
-    notebook = lease(workload=Workload.NOTEBOOK)
-    terms = plan.terms(notebook)
-    assert (terms.snoozes, terms.origins["snoozes"]) == (9, "workload notebook")
-    assert (terms.spare, terms.origins["spare"]) == (8 * HOUR, "built in for notebook")
-    assert (terms.stops, terms.origins["stops"]) == (True, "built in")
-    spared = replace(notebook, spared=Spared("U0ADMIN", at(0), "a demo on Friday", at(600)))
-    assert plan.terms(spared).origins["stops"] == "lease (spared by U0ADMIN)"
-    assert plan.terms(spared, at(599)).stops is False
-    assert plan.terms(spared, at(600)).stops is True
-
-
-def test_E26_windows_are_half_open() -> None:
-    judged = of(1, window=5 * MINUTE, warm_up=timedelta())
-    judged.tick(gpu(0.9))
-    assert judged.ticks(4, gpu()).verdict is Verdict.BUSY
-    assert judged.tick(gpu()).verdict is Verdict.IDLE
-
-
-def test_E27_samples_from_the_future_are_dropped_and_the_servers_clock_alone_decides() -> None:
-    judged = of(1)
-    for minute in range(1, 200):
-        fast = Seen(Origin(machine="i-0aaa"), at(minute + 10), gpu=gpu(), host=QUIET)
-        (seen,) = attribute((judged.subject,), [Reading("prometheus", at(minute), (fast,))], at(minute))
-        assert (seen.gpus, seen.newest) == ((), None)
-        judged.judge(seen)
-    assert judged.standing.verdict is Verdict.UNKNOWN
-    assert judged.standing.problem == "the clock of i-0aaa is ahead: its samples are dropped"
-
-
-@pytest.mark.parametrize(("seconds", "expected"), [(60, Verdict.IDLE), (61, Verdict.UNKNOWN)])
-def test_E27_the_verdict_itself_trusts_no_time_of_the_future(seconds: int, expected: Verdict) -> None:
-    judged = of(1)
-    for minute in range(1, 61):
-        judged.tick(gpu(), newest=at(minute) + timedelta(seconds=seconds))
-    assert judged.standing.verdict is expected
-    assert all(one.last <= judged.now for one in judged.standing.tracks)
-
-
-def test_E28_full_use_for_three_days_is_shown_to_administrators_and_nothing_else() -> None:
-    judged = of(2)
-    judged.every = 10 * MINUTE
-    standing = judged.ticks(431, *gpus(0.99, 0.5))
-    assert at_maximum(standing, judged.terms) == ()
-    standing = judged.tick(*gpus(0.95, 0.5))
-    assert at_maximum(standing, judged.terms) == ("0 of i-0aaa",)
-    assert standing.verdict is Verdict.BUSY
-    judged.silence(5)
-    assert at_maximum(judged.tick(*gpus(1.0, 0.5)), judged.terms) == ("0 of i-0aaa",)
-    judged.now += 5 * judged.every
-    assert at_maximum(judged.tick(*gpus(1.0, 0.5)), judged.terms) == ("0 of i-0aaa",)
-    assert at_maximum(judged.tick(*gpus(0.9, 0.5)), judged.terms) == ()
-
-
-def test_E28_what_was_asked_for_to_be_fully_used_needs_no_review() -> None:
-    plan = loads(POLICY).idle_plan
-    assert plan.terms(lease(workload=Workload.TRAINING)).review_after is None
-    assert plan.terms(lease(workload=Workload.EXPERIMENT)).review_after == 72 * HOUR
