@@ -5,6 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then command -v $$p; break; fi; done)
 PYTEST_WORKERS ?= auto
 PYTEST_ARGS ?=
+PORT_BASE ?=
 
 BOOTSTRAP := .venv-bootstrap
 BIN := .venv/bin
@@ -26,8 +27,8 @@ setup: .venv/.for-tests ## Install everything that the tests need into .venv
 demo: .venv/.for-use ## Play the whole life of a GPU lease, here, in about a minute
 	@$(BIN)/lessor demo
 
-up: .venv/.for-use ## Start everything on this machine and stay: Slack, Temporal, AWS, worker, bot
-	@$(BIN)/lessor up
+up: .venv/.for-use ## Start everything on this machine and stay; PORT_BASE=9000 moves all its ports
+	@$(BIN)/lessor up$(if $(PORT_BASE), --port-base $(PORT_BASE))
 
 test: check ## Lint, types, import contracts and all tests, the browser's included
 	@sh scripts/get-browser.sh

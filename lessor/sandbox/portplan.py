@@ -93,7 +93,7 @@ def checked(base: int) -> Ports:
         what = f"port {taken[0]} is" if len(taken) == 1 else f"ports {', '.join(taken)} are"
         raise PortsError(
             f"{what} in use by another program; nothing was started. Stop that program, "
-            f"or move all ports: lessor up --port-base {free().base}"
+            f"or move all ports: lessor up --port-base {(other := free().base)}, or make up PORT_BASE={other}"
         )
     return ports
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lessor.web import access, api, pages
 from lessor.web.access import Doorkeeper
@@ -38,7 +39,26 @@ def make_application(desk: Desk) -> FastAPI:
         app.include_router(router)
     add_failures(app)
     app.middleware("http")(_before_everything)
+    app.add_middleware(Heads)
     return app
+
+
+class Heads:
+    """Answers HEAD as GET is answered, without the content: what watches over pages asks so whether they are there."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def without_content(message: Message) -> None:
+            body = message["type"] == "http.response.body"
+            await send(message | {"body": b""} if body else message)
+
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            # The server has to go on seeing HEAD, so that it does not wait for the content it was told the length of.
+            await self._app(scope | {"method": "GET"}, receive, without_content)
+        else:
+            await self._app(scope, receive, send)
 
 
 async def _before_everything(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:

@@ -44,6 +44,12 @@ def test_make_demo_installs_no_test_tools() -> None:
     assert commands.strip().splitlines()[-1] == ".venv/bin/lessor demo"
 
 
+def test_make_up_moves_the_ports_where_that_is_asked_for() -> None:
+    for words, ends in (((), "lessor up"), (("PORT_BASE=9000",), "lessor up --port-base 9000")):
+        commands = _run("make", "--dry-run", "--always-make", "up", *words).stdout
+        assert commands.strip().splitlines()[-1] == f".venv/bin/{ends}"
+
+
 def test_ci_runs_the_same_command_and_skips_nothing() -> None:
     ci = ROOT / ".ci" / "run"
     assert os.access(ci, os.X_OK)

@@ -133,7 +133,8 @@ def test_busy_ports_are_named_with_their_purpose_and_a_remedy(tmp_path: Path) ->
         "nothing was started. Stop that program, or move all ports: lessor up --port-base "
     )
     assert message.startswith(start)
-    proposed = int(message.removeprefix(start))
+    proposed, by_make = map(int, message.removeprefix(start).split(", or make up PORT_BASE="))
+    assert by_make == proposed
     assert not any(portplan.is_taken(port) for port in portplan.Ports(proposed).purposes)
     assert not (tmp_path / "data").exists()
 
