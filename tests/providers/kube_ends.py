@@ -7,10 +7,14 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from lessor.catalog import load_catalogue
 from lessor.domain.money import Money
 from lessor.domain.request import Place
 from lessor.domain.resource import Condition, Kind, Resource
+from lessor.ports import PermanentError
+from lessor.providers.kubernetes import inventory, removal
 from lessor.providers.kubernetes.api import (
     CLAIM,
     FIELD_MANAGER,
@@ -115,6 +119,29 @@ class Leased:
 
     def hard(self) -> dict[str, str]:
         return dict(self.obj(RESOURCE_QUOTA, "lessor")["spec"]["hard"])
+
+    def note(self, name: str) -> str | None:
+        """What lessor wrote on the namespace under this name."""
+        annotations: dict[str, str] = self.obj(NAMESPACE, LEASE)["metadata"]["annotations"]
+        return annotations.get(f"lessor.dev/{name}")
+
+    def delete(self, *known: Resource) -> None:
+        removal.delete(self.site, LEASE, known, self.beat)
+
+    def refused(self, *known: Resource) -> PermanentError:
+        """How its deletion is refused."""
+        with pytest.raises(PermanentError) as caught:
+            self.delete(*known)
+        return caught.value
+
+    def left(self, *known: Resource) -> list[tuple[str, Condition]]:
+        """What another look sees of it."""
+        return [(one.ref, one.condition) for one in inventory.look(self.site, LEASE, known).left]
+
+
+@pytest.fixture
+def leased() -> Leased:
+    return Leased()
 
 
 def space(lease: str, ends: datetime, kind: str = "namespace") -> Obj:
