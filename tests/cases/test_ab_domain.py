@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from lessor.domain import approval, life, transitions
-from lessor.domain.errors import Refused
 from lessor.domain.identity import lease_id
 from lessor.domain.lease import FINAL, State, describe
 from tests.builders import (
@@ -25,14 +24,9 @@ from tests.builders import (
     a_step,
     members_of,
 )
+from tests.refusing import refusal
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-
-
-def refusal(act: object, *arguments: object) -> tuple[str, str]:
-    with pytest.raises(Refused) as refused:
-        act(*arguments)  # type: ignore[operator]
-    return refused.value.code, str(refused.value)
 
 
 def test_A26_the_second_manager_is_told_who_decided_and_when() -> None:

@@ -41,15 +41,10 @@ from tests.builders import (
     some_limits,
     usd,
 )
+from tests.refusing import refusal
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 NEW_YORK = ZoneInfo("America/New_York")
-
-
-def refusal(act: object, *arguments: object) -> tuple[str, str]:
-    with pytest.raises(Refused) as refused:
-        act(*arguments)  # type: ignore[operator]
-    return refused.value.code, str(refused.value)
 
 
 def end_errors(request: Request, now: datetime) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -18,7 +17,7 @@ from lessor.domain.billing import Span, Storage
 from lessor.domain.deadlines import Due
 from lessor.domain.errors import Invalid, Refused
 from lessor.domain.ladder import Consent, Why
-from lessor.domain.lease import Change, Lease, State
+from lessor.domain.lease import Lease, State
 from lessor.domain.money import Money
 from lessor.domain.request import validate
 from lessor.domain.terms import AtCap, Terms
@@ -34,6 +33,7 @@ from tests.builders import (
     some_limits,
     usd,
 )
+from tests.refusing import refusal_code
 
 HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
 NOTICE = Terms().notice
@@ -276,16 +276,10 @@ def test_what_people_read() -> None:
     assert capping.spelled(a_lease(State.APPROVED, request=a_request(cap=usd("9000"))), READY) == "9,000.00 USD"
 
 
-def refusal(call: Callable[[], Change]) -> str:
-    with pytest.raises(Refused) as caught:
-        call()
-    return caught.value.code
-
-
 def test_nothing_is_told_of_a_lease_without_a_cap_or_not_in_use() -> None:
-    assert refusal(lambda: capping.told(capped(None), 50, "slack", READY)) == "no-cap"
+    assert refusal_code(lambda: capping.told(capped(None), 50, "slack", READY)) == "no-cap"
     ended = replace(capped("600"), state=State.STOPPED)
-    assert refusal(lambda: capping.told(ended, 50, "slack", READY)) == "wrong-state"
+    assert refusal_code(lambda: capping.told(ended, 50, "slack", READY)) == "wrong-state"
 
 
 @pytest.mark.parametrize(

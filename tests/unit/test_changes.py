@@ -9,7 +9,6 @@ from datetime import timedelta
 import pytest
 
 from lessor.domain import changes, life, takedown, transitions
-from lessor.domain.errors import Refused
 from lessor.domain.lease import Change, Lease, State
 from lessor.domain.pending import Changes, Counter
 from lessor.domain.people import Person
@@ -35,15 +34,10 @@ from tests.builders import (
     an_offer,
     usd,
 )
+from tests.refusing import refusal
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 FEWER = Changes(count=4, duration=2 * HOUR)
-
-
-def refused(act: Callable[..., Change], *arguments: object) -> tuple[str, str]:
-    with pytest.raises(Refused) as refusal:
-        act(*arguments)
-    return refusal.value.code, str(refusal.value)
 
 
 def waiting(**changed: object) -> Lease:
@@ -81,7 +75,7 @@ def test_what_is_as_it_was_asked_for_is_no_part_of_a_proposal() -> None:
     ],
 )
 def test_only_who_may_decide_proposes(person: Person, code: str) -> None:
-    assert refused(changes.propose, waiting(), person, FEWER, "", APPROVED)[0] == code
+    assert refusal(changes.propose, waiting(), person, FEWER, "", APPROVED)[0] == code
 
 
 @pytest.mark.parametrize(
@@ -102,7 +96,7 @@ def test_only_who_may_decide_proposes(person: Person, code: str) -> None:
 def test_proposals_only_take_away(wanted: Changes, code: str, told: str) -> None:
     dearer = an_offer(instance_type="p5.48xlarge", hourly=usd("120"))
     lease = waiting(quote=a_quote(alternatives=(dearer,)))
-    found = refused(changes.propose, lease, MANAGER, wanted, "", ASKED + MINUTE)
+    found = refusal(changes.propose, lease, MANAGER, wanted, "", ASKED + MINUTE)
     assert found[0] == code
     assert told in found[1]
 
@@ -125,7 +119,7 @@ def test_what_is_less_or_not_known_to_be_more_may_be_proposed(wanted: Changes) -
 
 
 def test_one_proposal_waits_at_a_time() -> None:
-    code, message = refused(changes.propose, proposed(), MANAGER, Changes(count=2), "", READY)
+    code, message = refusal(changes.propose, proposed(), MANAGER, Changes(count=2), "", READY)
     assert code == "counter-pending"
     assert message.startswith("U0MANAGER has proposed changes already")
 
@@ -154,9 +148,9 @@ def test_declined_changes_leave_the_request_and_give_everybody_their_time_again(
 @pytest.mark.parametrize("act", [changes.accept, changes.decline])
 def test_only_the_requester_answers_and_only_what_was_proposed(act: Callable[..., Change]) -> None:
     for other in (MANAGER, ADMIN):
-        assert refused(act, proposed(), other, READY)[0] == "not-owner"
-    assert refused(act, waiting(), REQUESTER, READY)[0] == "no-counter"
-    assert refused(act, a_lease(State.ACTIVE), REQUESTER, READY)[0] == "wrong-state"
+        assert refusal(act, proposed(), other, READY)[0] == "not-owner"
+    assert refusal(act, waiting(), REQUESTER, READY)[0] == "no-counter"
+    assert refusal(act, a_lease(State.ACTIVE), REQUESTER, READY)[0] == "wrong-state"
     other_self = a_person("U9", email="requester@example.test")
     assert act(proposed(), other_self, READY).lease.revision > 0
 
@@ -204,11 +198,11 @@ def test_an_open_proposal_or_question_does_not_outlive_the_request_it_was_about(
 
 @pytest.mark.parametrize("state", [s for s in State if s not in (State.AWAITING_APPROVAL, State.WAITING_FOR_CAPACITY)])
 def test_what_is_decided_or_in_use_cannot_be_revised(state: State) -> None:
-    assert refused(changes.revise, a_lease(state), REQUESTER, FEWER, READY)[0] == "wrong-state"
+    assert refusal(changes.revise, a_lease(state), REQUESTER, FEWER, READY)[0] == "wrong-state"
 
 
 def test_only_the_requester_revises() -> None:
-    assert refused(changes.revise, waiting(), MANAGER, FEWER, READY)[0] == "not-owner"
+    assert refusal(changes.revise, waiting(), MANAGER, FEWER, READY)[0] == "not-owner"
 
 
 @pytest.mark.parametrize(
@@ -273,5 +267,5 @@ def test_what_may_exist_is_looked_for_before_it_is_over(end: Callable[[], Change
 def test_a_denial_that_still_looks_is_told_as_one() -> None:
     denied = transitions.deny(judged(), MANAGER, "no", READY).lease
     assert (
-        refused(transitions.approve, denied, ADMIN, READY)[1] == "already denied by U0MANAGER at 2026-11-27 09:15 UTC"
+        refusal(transitions.approve, denied, ADMIN, READY)[1] == "already denied by U0MANAGER at 2026-11-27 09:15 UTC"
     )

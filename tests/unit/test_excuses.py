@@ -10,11 +10,11 @@ import pytest
 from lessor.contracts import Notice
 from lessor.domain import deadlines, excuses, ownership, pausing, rungs
 from lessor.domain.deadlines import Deadline, Due
-from lessor.domain.errors import Refused
 from lessor.domain.ladder import Consent, Dispute, Ladder, Rung, Snooze, Spared, Why
 from lessor.domain.lease import IN_USE, Lease, State
 from tests.builders import ADMIN, REQUESTER, a_lease, a_person
 from tests.idleness import DAY, HOUR, MINUTE, after, told_idle, twice_warned, warned
+from tests.refusing import refusal
 from workflows.notices import notices
 
 NOW = after(110 * MINUTE)
@@ -23,12 +23,6 @@ WHY = "it loads data"
 
 def snoozed(lease: Lease, until: timedelta, at: timedelta = 110 * MINUTE) -> Lease:
     return excuses.snooze(lease, after(until), REQUESTER, WHY, after(at)).lease
-
-
-def refusal(act: object, *arguments: object) -> tuple[str, str]:
-    with pytest.raises(Refused) as refused:
-        act(*arguments)  # type: ignore[operator]
-    return refused.value.code, str(refused.value)
 
 
 def test_a_snooze_puts_everything_off_and_then_people_are_warned_from_the_beginning() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,7 +12,6 @@ import pytest
 from lessor.domain import extension, life
 from lessor.domain.approval import Step, Vote
 from lessor.domain.deadlines import Deadline, Due, next_deadline
-from lessor.domain.errors import Refused
 from lessor.domain.lease import Event, Lease, State
 from lessor.domain.people import Person
 from lessor.domain.policy import Outcome, Reason, StepSpec
@@ -32,6 +32,7 @@ from tests.builders import (
     a_step,
     usd,
 )
+from tests.refusing import refusal
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 LATER = ENDS + 4 * DAY
@@ -43,12 +44,6 @@ OWNER = REQUESTER.id
 def wishing(until: datetime = LATER, now: datetime = NOW, lease: Lease | None = None, **changes: Any) -> Lease:
     asked: dict[str, Any] = {"person": REQUESTER, "reason": "not done", "steps": (a_step(),), "reasons": WHY} | changes
     return extension.ask(lease or a_lease(), until, now=now, **asked).lease
-
-
-def refusal(act: object, *arguments: object) -> tuple[str, str]:
-    with pytest.raises(Refused) as refused:
-        act(*arguments)  # type: ignore[operator]
-    return refused.value.code, str(refused.value)
 
 
 # --- whether anybody has to be asked
@@ -97,7 +92,8 @@ def test_what_the_policy_denies_is_refused_at_once_whoever_asks() -> None:
         code, words = refusal(extension.decide, a_lease(), LATER, person, "", a_decision(Outcome.DENY), (), NOW)
         assert code == "policy"
         assert words == (
-            "so long a lease is not allowed (large: eight GPUs or more); the lease still ends at 2026-11-27 17:15 UTC"
+            "the policy does not let it run until then (large: eight GPUs or more); the lease still ends at "
+            "2026-11-27 17:15 UTC"
         )
 
 
@@ -286,7 +282,7 @@ def test_a_wish_that_nobody_can_decide_is_over() -> None:
 
 
 @pytest.mark.parametrize("act", [extension.grant, extension.reject])
-def test_there_has_to_be_something_to_decide(act: object) -> None:
+def test_there_has_to_be_something_to_decide(act: Callable[..., object]) -> None:
     arguments = (MANAGER, "no", NOW) if act is extension.reject else (MANAGER, NOW)
     assert refusal(act, a_lease(), *arguments)[0] == "no-wish"
     assert refusal(act, a_lease(State.STOPPED), *arguments)[0] == "wrong-state"

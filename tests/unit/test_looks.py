@@ -9,7 +9,6 @@ import pytest
 
 from lessor.domain import life
 from lessor.domain.billing import Span
-from lessor.domain.errors import Refused
 from lessor.domain.lease import Event, State
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
 from lessor.domain.terms import Terms
@@ -28,16 +27,11 @@ from tests.builders import (
     an_instance,
     usd,
 )
+from tests.refusing import refusal
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 HALF = timedelta(seconds=30)
 DELETED = ENDS + 7 * DAY
-
-
-def refused(act: object, *arguments: object) -> tuple[str, str]:
-    with pytest.raises(Refused) as refusal:
-        act(*arguments)  # type: ignore[operator]
-    return refusal.value.code, str(refusal.value)
 
 
 # --- looking
@@ -158,7 +152,7 @@ def test_what_appears_although_it_was_taken_back_is_billed_and_removed() -> None
 
 @pytest.mark.parametrize("state", [s for s in State if s not in (State.DELETING, State.BLOCKED)])
 def test_only_what_is_taken_down_is_looked_at(state: State) -> None:
-    assert refused(life.looked, a_lease(state), a_sighting(), DELETED)[0] == "wrong-state"
+    assert refusal(life.looked, a_lease(state), a_sighting(), DELETED)[0] == "wrong-state"
 
 
 @pytest.mark.parametrize(

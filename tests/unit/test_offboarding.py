@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -10,12 +9,12 @@ import pytest
 
 from lessor.domain import offboarding, ownership
 from lessor.domain.deadlines import Due, next_deadline, warning_distances
-from lessor.domain.errors import Refused
-from lessor.domain.lease import Change, Lease, State
+from lessor.domain.lease import Lease, State
 from lessor.domain.offboarding import NOT_TAKEN
 from lessor.domain.ownership import LESSOR, MOVABLE
 from lessor.domain.pending import CoOwner, Transfer
 from tests.builders import ADMIN, MANAGER, READY, REQUESTER, STRANGER, a_lease, a_person, a_request
+from tests.refusing import refusal_code
 
 NOW = READY + timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -29,12 +28,6 @@ def long_lease(**changes: object) -> Lease:
 
 def left(lease: Lease | None = None, circles: offboarding.Circles = CIRCLES, *, held: bool = False) -> Lease:
     return offboarding.owner_left(lease or long_lease(), REQUESTER.id, circles, NOW, held=held).lease
-
-
-def code(call: Callable[[], Change]) -> str:
-    with pytest.raises(Refused) as refused:
-        call()
-    return refused.value.code
 
 
 @pytest.mark.parametrize("state", [s for s in State if s in MOVABLE])
@@ -68,13 +61,13 @@ def test_circle_after_circle_is_asked_and_everybody_asked_may_take_it_meanwhile(
     for number, (person, outsider) in enumerate([(MANAGER, MEMBER), (MEMBER, STRANGER), (ADMIN, STRANGER)]):
         assert lease.transfer is not None
         assert lease.transfer.circle == number
-        assert code(lambda lease=lease, who=outsider: ownership.take(lease, who, None, NOW)) == "not-offered"
+        assert refusal_code(lambda lease=lease, who=outsider: ownership.take(lease, who, None, NOW)) == "not-offered"
         taken = ownership.take(lease, person, None, NOW + number * DAY).lease
         assert (taken.owner, taken.request.team, taken.former_owners) == (person.id, "ml", (REQUESTER.id,))
         due = next_deadline(replace(lease, warned=()), NOW)
         assert due is not None
         assert (due.due, due.at) == (Due.OFFER, NOW + (number + 1) * DAY)
-        assert code(lambda lease=lease, at=due.at: offboarding.offer_ended(lease, at - DAY / 2)) == "not-due"
+        assert refusal_code(lambda lease=lease, at=due.at: offboarding.offer_ended(lease, at - DAY / 2)) == "not-due"
         change = offboarding.offer_ended(lease, due.at)
         lease = change.lease
     assert [e.type for e in change.events] == ["transfer-expired", "shortened"]
@@ -144,9 +137,11 @@ def test_the_lead_may_pass_it_on_and_whoever_is_asked_among_others_need_not_answ
         ("team:ml",),
         NOW + timedelta(hours=1) + DAY,
     )
-    assert code(lambda: offboarding.pass_on(change.lease, MEMBER, NOW)) == "others-may"
-    assert code(lambda: offboarding.pass_on(left(), STRANGER, NOW)) == "not-offered"
-    assert code(lambda: offboarding.pass_on(left(circles=(("person:U0MANAGER",),)), MANAGER, NOW)) == "others-may"
+    assert refusal_code(lambda: offboarding.pass_on(change.lease, MEMBER, NOW)) == "others-may"
+    assert refusal_code(lambda: offboarding.pass_on(left(), STRANGER, NOW)) == "not-offered"
+    assert (
+        refusal_code(lambda: offboarding.pass_on(left(circles=(("person:U0MANAGER",),)), MANAGER, NOW)) == "others-may"
+    )
 
 
 def test_circles_of_nobody_are_left_out_and_nobody_is_asked_twice() -> None:

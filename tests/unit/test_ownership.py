@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,23 +12,18 @@ from lessor.domain.approval import Step, Vote, check
 from lessor.domain.authority import require_member, require_steward
 from lessor.domain.deadlines import Due, next_deadline, warning_distances
 from lessor.domain.errors import Refused
-from lessor.domain.lease import Change, Lease, State, Warned
+from lessor.domain.lease import Lease, State, Warned
 from lessor.domain.ownership import LESSOR, MOST_CO_OWNERS, MOVABLE, OFFER_STANDS
 from lessor.domain.pending import Changes, CoOwner, Payer, Transfer, Wish
 from lessor.domain.people import Person
 from tests.builders import ADMIN, ENDS, MANAGER, READY, REQUESTER, STRANGER, a_lease, a_person, a_request
+from tests.refusing import refusal_code
 
 NOW = READY + timedelta(hours=1)
 MEMBER = a_person("U0MEMBER")
 BOTH = a_person("U0BOTH", teams=("vision", "speech"))
 LEFT = a_person("U0LEFT", active=False)
 VISION = Payer("vision", "cc-vision", "U0VISIONLEAD")
-
-
-def code(call: Callable[[], Change]) -> str:
-    with pytest.raises(Refused) as refused:
-        call()
-    return refused.value.code
 
 
 def offered(to: Person = MEMBER, team: str = "", lease: Lease | None = None) -> Lease:
@@ -75,7 +69,7 @@ def test_the_team_that_pays_is_one_of_the_receivers(to: Person, team: str, payer
     ],
 )
 def test_what_cannot_be_offered(to: Person, team: str, refusal: str) -> None:
-    assert code(lambda: ownership.offer(a_lease(), to, team, REQUESTER.id, NOW)) == refusal
+    assert refusal_code(lambda: ownership.offer(a_lease(), to, team, REQUESTER.id, NOW)) == refusal
 
 
 @pytest.mark.parametrize("state", list(State))
@@ -85,8 +79,8 @@ def test_a_lease_moves_only_between_its_approval_and_its_end(state: State) -> No
     if state in MOVABLE:
         assert ownership.offer(lease, MEMBER, "", REQUESTER.id, NOW).lease.transfer is not None
     else:
-        assert code(lambda: ownership.offer(lease, MEMBER, "", REQUESTER.id, NOW)) == "wrong-state"
-        assert code(lambda: ownership.take(replace(offered(), state=state), MEMBER, None, NOW)) == "wrong-state"
+        assert refusal_code(lambda: ownership.offer(lease, MEMBER, "", REQUESTER.id, NOW)) == "wrong-state"
+        assert refusal_code(lambda: ownership.take(replace(offered(), state=state), MEMBER, None, NOW)) == "wrong-state"
 
 
 def test_taking_makes_an_owner_under_every_id_and_a_fresh_sequence_of_warnings() -> None:
@@ -138,7 +132,7 @@ def test_within_the_team_who_pays_and_whom_to_ask_stay_as_they_were_copied() -> 
     ],
 )
 def test_who_cannot_take(person: Person, at: object, refusal: str) -> None:
-    assert code(lambda: ownership.take(offered(), person, None, at)) == refusal  # type: ignore[arg-type]
+    assert refusal_code(lambda: ownership.take(offered(), person, None, at)) == refusal  # type: ignore[arg-type]
 
 
 OUTSIDER = a_person("U0STRANGER", teams=("vision",))
@@ -172,15 +166,15 @@ def test_who_takes_the_lease_of_somebody_who_left_pays_from_a_team_of_their_own(
 )
 def test_who_belongs_elsewhere_says_who_pays(person: Person, team: str, refusal: str) -> None:
     left = replace(a_lease(), transfer=Transfer((f"person:{person.id}",), "ml", LESSOR, NOW))
-    assert code(lambda: ownership.take(left, person, None, NOW, team)) == refusal
+    assert refusal_code(lambda: ownership.take(left, person, None, NOW, team)) == refusal
 
 
 def test_an_offer_that_changed_meanwhile_is_not_the_one_that_was_looked_at() -> None:
-    assert code(lambda: ownership.take(offered(STRANGER), STRANGER, Payer("ml"), NOW)) == "offer-changed"
+    assert refusal_code(lambda: ownership.take(offered(STRANGER), STRANGER, Payer("ml"), NOW)) == "offer-changed"
 
 
 def test_nothing_is_taken_that_nobody_offered() -> None:
-    assert code(lambda: ownership.take(a_lease(), MEMBER, None, NOW)) == "no-offer"
+    assert refusal_code(lambda: ownership.take(a_lease(), MEMBER, None, NOW)) == "no-offer"
 
 
 def test_the_receiver_may_decline_and_a_holder_take_the_offer_back() -> None:
@@ -188,8 +182,8 @@ def test_the_receiver_may_decline_and_a_holder_take_the_offer_back() -> None:
         change = ownership.decline(offered(), person, NOW)
         assert (change.lease.transfer, change.lease.owner) == (None, REQUESTER.id)
         assert [(e.type, e.actor) for e in change.events] == [("transfer-declined", person.id)]
-    assert code(lambda: ownership.decline(offered(), STRANGER, NOW)) == "not-offered"
-    assert code(lambda: ownership.decline(a_lease(), MEMBER, NOW)) == "no-offer"
+    assert refusal_code(lambda: ownership.decline(offered(), STRANGER, NOW)) == "not-offered"
+    assert refusal_code(lambda: ownership.decline(a_lease(), MEMBER, NOW)) == "no-offer"
 
 
 def test_an_offer_ends_by_itself_in_every_state_in_which_it_can_be_taken() -> None:
@@ -201,7 +195,7 @@ def test_an_offer_ends_by_itself_in_every_state_in_which_it_can_be_taken() -> No
     stopped = next_deadline(replace(offered(), state=State.STOPPED, stopped_at=NOW + timedelta(days=2)), NOW)
     assert stopped is not None
     assert stopped.due is Due.OFFER
-    assert code(lambda: ownership.expire(lease, at - timedelta(seconds=1))) == "not-due"
+    assert refusal_code(lambda: ownership.expire(lease, at - timedelta(seconds=1))) == "not-due"
     change = ownership.expire(lease, at)
     assert (change.lease.transfer, [e.type for e in change.events]) == (None, ["transfer-expired"])
 
@@ -212,7 +206,7 @@ def test_sharing_gives_the_owners_rights_to_a_person_under_every_id() -> None:
     assert shared.lease.co_owners == (CoOwner("U0FRIEND", ("U0FRIEND", "W0FRIEND"), member=False),)
     assert [(e.type, e.data) for e in shared.events] == [("shared", {"with": "U0FRIEND"})]
     require_steward(shared.lease, a_person("W0FRIEND", teams=()))
-    assert code(lambda: ownership.share(shared.lease, friend, REQUESTER.id, NOW)) == "already-shared"
+    assert refusal_code(lambda: ownership.share(shared.lease, friend, REQUESTER.id, NOW)) == "already-shared"
     back = ownership.unshare(shared.lease, a_person("W0FRIEND"), REQUESTER.id, NOW).lease
     assert back.co_owners == ()
     with pytest.raises(Refused, match="belongs to somebody else"):
@@ -247,14 +241,14 @@ def test_who_cannot_take_what_is_offered_is_told_without_anybodys_id() -> None:
 
 def test_what_cannot_be_shared() -> None:
     lease = a_lease()
-    assert code(lambda: ownership.share(lease, LEFT, REQUESTER.id, NOW)) == "inactive-receiver"
-    assert code(lambda: ownership.share(lease, REQUESTER, REQUESTER.id, NOW)) == "already-shared"
-    assert code(lambda: ownership.unshare(lease, MEMBER, REQUESTER.id, NOW)) == "not-shared"
-    assert code(lambda: ownership.unshare(lease, None, REQUESTER.id, NOW)) == "not-shared"
+    assert refusal_code(lambda: ownership.share(lease, LEFT, REQUESTER.id, NOW)) == "inactive-receiver"
+    assert refusal_code(lambda: ownership.share(lease, REQUESTER, REQUESTER.id, NOW)) == "already-shared"
+    assert refusal_code(lambda: ownership.unshare(lease, MEMBER, REQUESTER.id, NOW)) == "not-shared"
+    assert refusal_code(lambda: ownership.unshare(lease, None, REQUESTER.id, NOW)) == "not-shared"
     full = replace(lease, co_owners=tuple(CoOwner(f"U0{n}", (f"U0{n}",)) for n in range(MOST_CO_OWNERS)))
-    assert code(lambda: ownership.share(full, MEMBER, REQUESTER.id, NOW)) == "too-many"
+    assert refusal_code(lambda: ownership.share(full, MEMBER, REQUESTER.id, NOW)) == "too-many"
     asked = a_lease(State.AWAITING_APPROVAL)
-    assert code(lambda: ownership.share(asked, MANAGER, REQUESTER.id, NOW)) == "wrong-state"
+    assert refusal_code(lambda: ownership.share(asked, MANAGER, REQUESTER.id, NOW)) == "wrong-state"
 
 
 def test_f03_a_lease_of_the_team_is_every_members_and_no_strangers() -> None:
@@ -296,7 +290,7 @@ def test_whoever_comes_to_own_a_lease_has_not_approved_its_extension() -> None:
 
 def test_what_was_reserved_is_taken_back_and_changed_by_whose_it_is_now() -> None:
     waiting = ownership.take(offered(lease=a_lease(State.WAITING_FOR_CAPACITY)), MEMBER, None, NOW).lease
-    assert code(lambda: transitions.withdraw(waiting, REQUESTER.id, NOW)) == "not-owner"
-    assert code(lambda: changes.revise(waiting, REQUESTER, Changes(count=4), NOW)) == "not-owner"
+    assert refusal_code(lambda: transitions.withdraw(waiting, REQUESTER.id, NOW)) == "not-owner"
+    assert refusal_code(lambda: changes.revise(waiting, REQUESTER, Changes(count=4), NOW)) == "not-owner"
     assert transitions.withdraw(waiting, MEMBER.id, NOW).lease.outcome is State.WITHDRAWN
     assert changes.revise(waiting, MEMBER, Changes(count=4), NOW).lease.owner == MEMBER.id

@@ -15,6 +15,7 @@ from lessor.domain.lease import IN_USE, Announced, Lease, State
 from lessor.domain.takedown import OVER
 from tests.builders import CLOSES, ENDS, HOURLY, LEASE_ID, MORNINGS, READY, a_lease
 from tests.idleness import DAY, HOUR, MINUTE, after, twice_warned
+from tests.refusing import refusal_code
 
 NOW = READY + HOUR
 
@@ -25,12 +26,6 @@ def asked(lease: Lease, at: datetime = NOW) -> Lease:
 
 def seen_stopped(lease: Lease, at: datetime = NOW) -> Lease:
     return suspension.suspended(lease, at, at).lease
-
-
-def refused_with(act: object, *arguments: object) -> str:
-    with pytest.raises(Refused) as refused:
-        act(*arguments)  # type: ignore[operator]
-    return refused.value.code
 
 
 @pytest.mark.parametrize(
@@ -71,19 +66,19 @@ def test_what_rests_outside_its_hours_stays_stopped_when_they_open() -> None:
 
 def test_an_exemption_from_the_hours_starts_nothing_that_was_stopped() -> None:
     lease = asked(a_lease(State.ACTIVE, schedule=MORNINGS))
-    assert refused_with(suspension.exempt, lease, NOW + 9 * HOUR, "U0", "a long run", NOW) == "paused"
+    assert refusal_code(suspension.exempt, lease, NOW + 9 * HOUR, "U0", "a long run", NOW) == "paused"
 
 
 def test_it_is_paused_once_and_only_where_it_can_start_again() -> None:
     once = asked(a_lease(State.ACTIVE))
-    assert refused_with(asked, once) == "paused"
-    assert refused_with(asked, a_lease(State.ACTIVE, stoppable=False)) == "not-stoppable"
+    assert refusal_code(asked, once) == "paused"
+    assert refusal_code(asked, a_lease(State.ACTIVE, stoppable=False)) == "not-stoppable"
 
 
 @pytest.mark.parametrize("state", [s for s in State if s not in IN_USE])
 def test_only_what_is_in_use_is_paused_or_started(state: State) -> None:
-    assert refused_with(pausing.pause, a_lease(state), Why.BUDGET, "lessor", "no money", NOW) == "wrong-state"
-    assert refused_with(pausing.start, a_lease(state), "U0", NOW) == "wrong-state"
+    assert refusal_code(pausing.pause, a_lease(state), Why.BUDGET, "lessor", "no money", NOW) == "wrong-state"
+    assert refusal_code(pausing.start, a_lease(state), "U0", NOW) == "wrong-state"
 
 
 @pytest.mark.parametrize("typed", ["", "yes", "gpu-7k3qxa2n"])
@@ -105,7 +100,7 @@ def test_a_start_begins_everything_anew() -> None:
     running = suspension.started_again(started, NOW + HOUR, NOW + HOUR).lease
     assert running.state is State.ACTIVE
     assert [(span.end is None, span.hourly) for span in running.spans] == [(False, HOURLY), (True, HOURLY)]
-    assert refused_with(pausing.start, running, "U0", NOW + 2 * HOUR) == "not-paused"
+    assert refusal_code(pausing.start, running, "U0", NOW + 2 * HOUR) == "not-paused"
 
 
 def test_whoever_starts_it_twice_is_told_that_it_starts_already() -> None:

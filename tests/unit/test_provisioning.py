@@ -10,7 +10,6 @@ import pytest
 
 from lessor.domain import life
 from lessor.domain.billing import Span
-from lessor.domain.errors import Refused
 from lessor.domain.lease import Capacity, Event, Lease, State
 from lessor.domain.terms import Terms
 from tests.builders import (
@@ -26,16 +25,11 @@ from tests.builders import (
     a_request,
     usd,
 )
+from tests.refusing import refusal
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 OWNER = "U0REQUESTER"
 TRIED = ("p4de.24xlarge in us-east-1a (on-demand)", "p4de.24xlarge in us-east-1b (on-demand)")
-
-
-def refusal(act: object, *arguments: object, **named: object) -> tuple[str, str]:
-    with pytest.raises(Refused) as refused:
-        act(*arguments, **named)  # type: ignore[operator]
-    return refused.value.code, str(refused.value)
 
 
 def restoring() -> Lease:

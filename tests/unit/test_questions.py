@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
 from lessor.domain import changes, questions
-from lessor.domain.errors import Refused
-from lessor.domain.lease import Change, Lease, State
+from lessor.domain.lease import Lease, State
 from lessor.domain.pending import Changes, Question
 from lessor.domain.people import Person
 from tests.builders import APPROVED, ASKED, FINANCE, MANAGER, READY, REQUESTER, a_lease, a_person, a_step
+from tests.refusing import refusal
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-
-
-def refused(act: Callable[..., Change], *arguments: object) -> tuple[str, str]:
-    with pytest.raises(Refused) as refusal:
-        act(*arguments)
-    return refusal.value.code, str(refusal.value)
 
 
 def asked(*texts: str, by: Person = MANAGER, lease: Lease | None = None) -> Lease:
@@ -71,25 +64,25 @@ def test_answers_go_to_the_oldest_open_question_or_to_who_is_named() -> None:
     ],
 )
 def test_only_who_may_decide_asks(person: Person, code: str) -> None:
-    assert refused(questions.ask, a_lease(State.AWAITING_APPROVAL), person, "why?", APPROVED)[0] == code
+    assert refusal(questions.ask, a_lease(State.AWAITING_APPROVAL), person, "why?", APPROVED)[0] == code
 
 
 def test_only_the_requester_answers_and_only_once() -> None:
-    assert refused(questions.reply, asked("why?"), MANAGER, "because", READY)[0] == "not-owner"
+    assert refusal(questions.reply, asked("why?"), MANAGER, "because", READY)[0] == "not-owner"
     answered = questions.reply(asked("why?"), REQUESTER, "because", READY).lease
-    assert refused(questions.reply, answered, REQUESTER, "again", READY)[0] == "no-question"
-    assert refused(questions.reply, asked("why?"), REQUESTER, "x", READY, "U0FINANCE")[0] == "no-question"
+    assert refusal(questions.reply, answered, REQUESTER, "again", READY)[0] == "no-question"
+    assert refusal(questions.reply, asked("why?"), REQUESTER, "x", READY, "U0FINANCE")[0] == "no-question"
 
 
 @pytest.mark.parametrize(("text", "code"), [("  ", "no-text"), ("x" * 2_001, "too-long")])
 def test_what_is_no_text(text: str, code: str) -> None:
-    assert refused(questions.ask, a_lease(State.AWAITING_APPROVAL), MANAGER, text, APPROVED)[0] == code
-    assert refused(questions.reply, asked("why?"), REQUESTER, text, APPROVED)[0] == code
+    assert refusal(questions.ask, a_lease(State.AWAITING_APPROVAL), MANAGER, text, APPROVED)[0] == code
+    assert refusal(questions.reply, asked("why?"), REQUESTER, text, APPROVED)[0] == code
 
 
 def test_questions_are_limited() -> None:
     lease = asked(*("why?" for _ in range(20)))
-    code, message = refused(questions.ask, lease, MANAGER, "why?", READY)
+    code, message = refusal(questions.ask, lease, MANAGER, "why?", READY)
     assert (code, message) == (
         "too-many",
         "20 questions were asked on gpu-7k3qxa2m; approve it or deny it with a reason",
@@ -98,7 +91,7 @@ def test_questions_are_limited() -> None:
 
 @pytest.mark.parametrize("state", [s for s in State if s is not State.AWAITING_APPROVAL])
 def test_questions_belong_before_the_decision(state: State) -> None:
-    assert refused(questions.ask, a_lease(state), MANAGER, "why?", READY)[0] == "wrong-state"
+    assert refusal(questions.ask, a_lease(state), MANAGER, "why?", READY)[0] == "wrong-state"
 
 
 def test_a_changed_request_leaves_no_question_open() -> None:

@@ -11,7 +11,6 @@ import pytest
 from lessor.domain import life, suspension
 from lessor.domain.billing import Span
 from lessor.domain.deadlines import Deadline, Due, next_deadline
-from lessor.domain.errors import Refused
 from lessor.domain.lease import Announced, Capacity, Event, Lease, State
 from lessor.domain.pending import Exemption
 from lessor.domain.request import Market
@@ -31,6 +30,7 @@ from tests.builders import (
     an_instance,
     usd,
 )
+from tests.refusing import refusal_code
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 OWNER = "U0REQUESTER"
@@ -44,12 +44,6 @@ def scheduled(state: State = State.ACTIVE, schedule: Hours = MORNINGS, **changes
 
 def announced(lease: Lease, at: datetime = CLOSES - 15 * MINUTE) -> Lease:
     return suspension.announced(lease, "slack:dm", at).lease
-
-
-def code(act: object, *arguments: object) -> str:
-    with pytest.raises(Refused) as refused:
-        act(*arguments)  # type: ignore[operator]
-    return refused.value.code
 
 
 def test_a_night_from_the_announcement_to_the_next_morning() -> None:
@@ -99,18 +93,18 @@ def test_it_is_looked_at_again_before_it_is_stopped(at: datetime) -> None:
     """Not before the time that was announced, and not once its hours have begun again meanwhile (law 2)."""
     lease = announced(scheduled())
     assert not suspension.may_suspend(lease, at)
-    assert code(suspension.suspend, lease, at) == "not-due"
+    assert refusal_code(suspension.suspend, lease, at) == "not-due"
 
 
 def test_nothing_is_stopped_that_was_not_announced() -> None:
-    assert code(suspension.suspend, scheduled(), CLOSES + HOUR) == "not-due"
+    assert refusal_code(suspension.suspend, scheduled(), CLOSES + HOUR) == "not-due"
 
 
 def test_an_announcement_that_reached_nobody_is_tried_again_and_stops_nothing() -> None:
     now = CLOSES - 15 * MINUTE
     lease = life.warning_undelivered(scheduled(), "slack is down", now + MINUTE, now).lease
     assert next_deadline(lease, now) == Deadline(Due.SUSPEND_WARN, now + MINUTE)
-    assert code(suspension.suspend, lease, CLOSES) == "not-due"
+    assert refusal_code(suspension.suspend, lease, CLOSES) == "not-due"
 
 
 @pytest.mark.parametrize(
@@ -180,9 +174,9 @@ def test_a_stop_that_fails_is_tried_again_until_the_hours_begin() -> None:
 
 
 def test_it_is_said_to_be_stopped_only_once() -> None:
-    assert code(suspension.suspended, a_lease(State.SUSPENDED), CLOSES, CLOSES) == "wrong-state"
-    assert code(suspension.suspend_failed, a_lease(State.SUSPENDED), "x", CLOSES) == "wrong-state"
-    assert code(suspension.suspended, a_lease(), CLOSES, CLOSES) == "wrong-state"
+    assert refusal_code(suspension.suspended, a_lease(State.SUSPENDED), CLOSES, CLOSES) == "wrong-state"
+    assert refusal_code(suspension.suspend_failed, a_lease(State.SUSPENDED), "x", CLOSES) == "wrong-state"
+    assert refusal_code(suspension.suspended, a_lease(), CLOSES, CLOSES) == "wrong-state"
 
 
 def test_a_start_that_fails_is_tried_again_after_the_waits_for_capacity_and_the_last_one_for_ever() -> None:
@@ -243,7 +237,7 @@ def test_an_exemption_with_an_end_and_a_reason() -> None:
     ],
 )
 def test_what_is_no_exemption(lease: Lease, until: datetime | None, reason: str, expected: str) -> None:
-    assert code(suspension.exempt, lease, until, OWNER, reason, READY) == expected
+    assert refusal_code(suspension.exempt, lease, until, OWNER, reason, READY) == expected
 
 
 def test_what_is_on_record_of_the_hours() -> None:

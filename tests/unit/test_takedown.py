@@ -9,7 +9,6 @@ import pytest
 
 from lessor.domain import life
 from lessor.domain.billing import Span
-from lessor.domain.errors import Refused
 from lessor.domain.lease import FINAL, IN_USE, Event, Lease, State, describe
 from lessor.domain.resource import Condition, Sighting
 from tests.builders import (
@@ -23,16 +22,11 @@ from tests.builders import (
     a_volume,
     an_instance,
 )
+from tests.refusing import refusal
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 HALF = timedelta(seconds=30)
 DELETED = ENDS + 7 * DAY
-
-
-def refused(act: object, *arguments: object) -> tuple[str, str]:
-    with pytest.raises(Refused) as refusal:
-        act(*arguments)  # type: ignore[operator]
-    return refusal.value.code, str(refusal.value)
 
 
 # --- the way into deletion
@@ -40,7 +34,7 @@ def refused(act: object, *arguments: object) -> tuple[str, str]:
 
 def test_grace_is_kept_to_the_second() -> None:
     lease = a_lease(State.STOPPED)
-    assert refused(life.start_deleting, lease, DELETED - timedelta(seconds=1)) == (
+    assert refusal(life.start_deleting, lease, DELETED - timedelta(seconds=1)) == (
         "not-due",
         "gpu-7k3qxa2m is kept until 2026-12-04 17:15 UTC",
     )
@@ -57,7 +51,7 @@ def test_what_cannot_be_stopped_is_deleted_when_it_ends() -> None:
 
 @pytest.mark.parametrize("state", [s for s in State if s not in (State.ENDING, State.STOPPED)])
 def test_nothing_in_use_is_deleted_straight_away(state: State) -> None:
-    assert refused(life.start_deleting, a_lease(state), DELETED)[0] == "wrong-state"
+    assert refusal(life.start_deleting, a_lease(state), DELETED)[0] == "wrong-state"
 
 
 # --- taken away from outside
@@ -91,7 +85,7 @@ def test_a_loss_seen_after_now_is_a_wrong_clock() -> None:
 
 @pytest.mark.parametrize("state", [s for s in State if s not in (*IN_USE, State.ENDING, State.STOPPED)])
 def test_what_is_not_there_cannot_be_lost(state: State) -> None:
-    assert refused(life.lost, a_lease(state), "x", ENDS, ENDS)[0] == "wrong-state"
+    assert refusal(life.lost, a_lease(state), "x", ENDS, ENDS)[0] == "wrong-state"
 
 
 def instances(*conditions: Condition | None) -> tuple[Lease, Sighting]:
@@ -198,4 +192,4 @@ def test_cancelling_never_cuts_a_clean_up_short(state: State) -> None:
 
 @pytest.mark.parametrize("state", sorted(FINAL))
 def test_what_is_over_is_not_cancelled(state: State) -> None:
-    assert refused(life.cancel, a_lease(state), "operator", DELETED)[0] == "wrong-state"
+    assert refusal(life.cancel, a_lease(state), "operator", DELETED)[0] == "wrong-state"

@@ -23,14 +23,9 @@ from tests.builders import (
     an_offer,
     usd,
 )
+from tests.refusing import refusal
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-
-
-def refusal(act: object, *arguments: object) -> tuple[str, str]:
-    with pytest.raises(Refused) as refused:
-        act(*arguments)  # type: ignore[operator]
-    return refused.value.code, str(refused.value)
 
 
 @pytest.mark.parametrize("state", [State.REQUESTED, State.AWAITING_APPROVAL, State.APPROVED])

@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 
 from lessor.domain import transitions
-from lessor.domain.errors import Refused
 from lessor.domain.lease import Event, Lease, State, describe
 from lessor.domain.people import Person
 from lessor.domain.policy import Outcome
@@ -29,14 +28,9 @@ from tests.builders import (
     a_step,
     usd,
 )
+from tests.refusing import refusal
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-
-
-def refusal(act: object, *arguments: object) -> tuple[str, str]:
-    with pytest.raises(Refused) as refused:
-        act(*arguments)  # type: ignore[operator]
-    return refused.value.code, str(refused.value)
 
 
 def test_a_submission_is_a_lease_of_its_requester() -> None:
