@@ -1,122 +1,29 @@
-"""A lease's own cap: when it is reached, who hears of it before, and what follows."""
+"""A lease with a cap of its own: who hears of it before it is reached, what follows, and which caps are refused."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lessor.domain import billing, capping, deadlines, life, pausing, storage
-from lessor.domain.billing import Span, Storage
+from lessor.domain import billing, capping, deadlines, life, pausing
+from lessor.domain.billing import Storage
 from lessor.domain.deadlines import Due
 from lessor.domain.errors import Invalid, Refused
 from lessor.domain.ladder import Consent, Why
-from lessor.domain.lease import Lease, State
+from lessor.domain.lease import State
 from lessor.domain.money import Money
 from lessor.domain.request import validate
-from lessor.domain.terms import AtCap, Terms
-from tests.builders import (
-    ASKED,
-    CLOSES,
-    ENDS,
-    LAUNCHED,
-    READY,
-    a_lease,
-    a_quote,
-    a_request,
-    some_limits,
-    usd,
-)
+from lessor.domain.terms import AtCap
+from tests.builders import ASKED, CLOSES, ENDS, LAUNCHED, READY, a_lease, a_quote, a_request, some_limits, usd
 from tests.refusing import refusal_code
+from tests.unit.capped import DAY, HOUR, MINUTE, NOTICE, after, at, capped
 
-HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
-NOTICE = Terms().notice
 NOVEMBER = datetime(2026, 11, 1, tzinfo=UTC)
 FREE_DISK = Storage(LAUNCHED, None, 1, usd("0.0001"))
-
-
-def capped(cap: str | None = "600", at_cap: AtCap = AtCap.STOP, **changes: Any) -> Lease:
-    """A lease that costs 100 USD an hour from `LAUNCHED` on, for 8 hours, and may cost no more than `cap`."""
-    lease = a_lease(request=a_request(cap=usd(cap) if cap else None), terms=Terms(at_cap=at_cap))
-    return replace(lease, **({"spans": (Span(LAUNCHED, None, usd("100")),)} | changes))
-
-
-def after(hours: float) -> datetime:
-    return LAUNCHED + hours * HOUR
-
-
-def at(lease: Lease, now: datetime) -> tuple[int, datetime, bool] | None:
-    step = capping.next_step(lease, now)
-    return (step.percent, step.at, step.stops) if step else None
-
-
-def test_shares_are_computed_from_what_runs() -> None:
-    lease = capped("600")
-    assert [capping.reached_at(lease, p, READY) for p in (50, 80, 100)] == [after(3), after(4.8), after(6)]
-    assert capping.reached_at(lease, 50, after(4)) == after(4)
-    assert capping.reached_at(lease, 150, READY) is None
-    assert capping.reached_at(capped(None), 50, READY) is None
-
-
-def test_what_has_ended_counts_and_what_rests_brings_it_no_nearer() -> None:
-    resting = capped("600", spans=(Span(LAUNCHED, after(2), usd("100")),))
-    assert capping.reached_at(resting, 50, after(3)) is None
-    assert at(resting, after(3)) is None
-    again = replace(resting, spans=billing.opened(resting.spans, after(5), usd("200")), ends_at=after(20))
-    assert [capping.reached_at(again, p, after(5)) for p in (50, 100)] == [after(5.5), after(7)]
-
-
-def test_disks_bring_it_nearer_also_while_the_machines_rest_and_over_the_border_of_a_month() -> None:
-    """1,440 GiB at 0.50 are 1 USD an hour in November and 720/744 of that in December."""
-    disks = Storage(datetime(2026, 11, 30, 12, tzinfo=UTC), None, 1_440, usd("0.50"))
-    lease = capped("24", spans=(), storage=(disks,), ends_at=ASKED + 30 * DAY)
-    december = datetime(2026, 12, 1, tzinfo=UTC)
-    assert capping.reached_at(lease, 50, ASKED) == december
-    assert capping.reached_at(lease, 100, ASKED) == december + HOUR * 12 * 31 / 30
-    assert capping.reached_at(lease, 100, december) == december + HOUR * 12 * 31 / 30
-
-
-def test_of_an_unknown_price_only_what_is_known_counts() -> None:
-    lease = capped("600", storage=(Storage(LAUNCHED, None, 100, None),))
-    assert lease.cost(after(3)) is None
-    assert at(lease, READY) == (50, after(3), False)
-    told = capping.spending(lease, after(3))
-    assert told is not None
-    assert (told.spent, told.known, told.percent) == (usd("300.00"), False, 50)
-    assert "used: at least 300.00 USD" in capping.spelled(lease, after(3))
-
-
-FOREVER = capped("1", ends_at=ASKED + 400 * DAY)
-
-
-def exact(lease: Lease, now: datetime) -> Fraction:
-    """What it has cost, worked out the slow way."""
-    hours = Fraction((now - LAUNCHED) // timedelta(microseconds=1), 3_600_000_000)
-    compute = Fraction(lease.spans[0].hourly.amount if lease.spans[0].hourly else 0) * hours
-    return compute + storage.gib_months(lease.storage, now) * Fraction("0.08")
-
-
-@given(cap=st.integers(1, 10_000), gib=st.integers(1, 100_000), hourly=st.decimals("0.0001", "500", places=4))
-def test_at_the_moment_it_is_reached_it_has_been_spent_and_a_moment_before_it_has_not(
-    cap: int, gib: int, hourly: Decimal
-) -> None:
-    price, disks = Money(hourly), Storage(LAUNCHED, None, gib, usd("0.08"))
-    request = replace(FOREVER.request, cap=usd(str(cap)))
-    lease = replace(FOREVER, request=request, spans=(Span(LAUNCHED, None, price),), storage=(disks,))
-    when = capping.reached_at(lease, 100, LAUNCHED)
-    if when is None:
-        assert capping.reached_at(lease, 100, ASKED + 399 * DAY) is None
-        return
-    before = when - timedelta(microseconds=1)
-    assert capping.reached_at(lease, 100, when) == when
-    assert capping.reached_at(lease, 100, before) == when
-    assert exact(lease, before) < cap <= exact(lease, when)
 
 
 def test_it_is_told_at_half_at_four_fifths_and_before_the_stop() -> None:
