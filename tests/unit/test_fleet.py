@@ -5,55 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessor.domain.clouds import cloud_census
 from lessor.domain.errors import Refused
-from lessor.domain.fleet import Fleet, Line, PlaceFleet, Record, narrowed, place_fleet
-from lessor.domain.fleet_words import where
-from lessor.domain.idle import Standing, Verdict
-from lessor.domain.lease import Lease, State
-from lessor.domain.pools import Census, Holder, Pool
+from lessor.domain.fleet import Fleet, PlaceFleet, narrowed, place_fleet
+from lessor.domain.lease import State
+from lessor.domain.pools import Holder, Pool
 from lessor.domain.request import Place
 from lessor.domain.resource import Condition, Kind, Tagged
-from tests.builders import READY, a_lease, a_quote, a_request, an_offer
-
-LAB = Place("kubernetes", "lab")
-US = Place("aws", "us")
-NOW = READY + timedelta(hours=1)
-MINUTE = timedelta(minutes=1)
-A100 = "A100-80GB"
-
-
-def leased(id: str, place: Place = LAB, gpus: int = 2, model: str = A100, state: State = State.ACTIVE) -> Lease:
-    quote = a_quote(offer=an_offer(gpu_count=gpus, gpu_model=model))
-    return a_lease(state, id=id, request=a_request(place=place), quote=quote)
-
-
-def record(*leases: Lease, standings: tuple[Standing, ...] = (), every: timedelta | None = MINUTE) -> Record:
-    return Record(leases, {one.lease_id: one for one in standings}, every, NOW)
-
-
-def pool(**changes: Any) -> Pool:
-    fields: dict[str, Any] = {"total": 16, "free": 5, "held": 8, "promised": 1, "unhealthy": 2, "largest": 4}
-    return Pool(LAB, A100, **(fields | changes))
-
-
-def census(*pools: Pool, holders: tuple[Holder, ...] = (), **changes: Any) -> Census:
-    return Census(LAB, NOW, pools, holders, **changes)
-
-
-def held(units: int, lease: str = "", **changes: Any) -> Holder:
-    return Holder(LAB, changes.pop("ref", f"default/pod-{units}"), changes.pop("model", A100), units, lease=lease)
-
-
-def only_line(found: PlaceFleet) -> Line:
-    (line,) = found.lines
-    return line
+from tests.builders import READY
+from tests.unit.fleets import A100, LAB, NOW, US, census, cloud, held, leased, machine, only_line, pool, record
 
 
 def test_every_gpu_of_a_cluster_is_accounted_for_once() -> None:
@@ -147,22 +111,6 @@ def test_flags_of_what_a_lease_holds_stand_with_the_lease() -> None:
     assert [one.flags for one in found.tenants] == [("held, never ran",)]
 
 
-# --- clouds ----------------------------------------------------------------------------------------------------------
-
-
-def machine(id: str, lease: str, condition: Condition = Condition.RUNNING, type: str = "p4de.24xlarge") -> Tagged:
-    return Tagged(Kind.INSTANCE, id, condition, type=type, created_at=READY, lease=lease)
-
-
-def types(name: str) -> tuple[str, int] | None:
-    return {"p4de.24xlarge": (A100, 8), "g5.xlarge": ("A10G", 1)}.get(name)
-
-
-def cloud(*machines: Tagged, leases: tuple[Lease, ...] = ()) -> PlaceFleet:
-    seen = cloud_census(US, machines, {one.id: one for one in leases}, types, NOW)
-    return place_fleet(seen, record(*leases), on_demand=True)
-
-
 def test_a_cloud_has_no_total_and_nothing_free_but_what_is_leased_is_known() -> None:
     mine = leased("gpu-aaaaaaaa", US, 8)
     found = cloud(machine("i-1", "gpu-aaaaaaaa"), leases=(mine,))
@@ -199,73 +147,6 @@ def test_stopped_and_gone_machines_and_disks_hold_nothing() -> None:
     disk = Tagged(Kind.VOLUME, "vol-1", Condition.RUNNING, lease="gpu-zzzzzzzz")
     shown = [machine("i-1", "", condition) for condition in (Condition.STOPPED, Condition.GONE, Condition.DELETING)]
     assert cloud(*shown, disk).lines == ()
-
-
-# --- what leases are doing -------------------------------------------------------------------------------------------
-
-
-def doing(lease: Lease, *standings: Standing, every: timedelta | None = MINUTE) -> str:
-    (one,) = place_fleet(census(), record(lease, standings=standings, every=every)).tenants
-    return one.doing
-
-
-def test_the_verdict_is_that_of_the_latest_tick() -> None:
-    lease = leased("gpu-aaaaaaaa")
-    assert doing(lease, Standing(lease.id, NOW - MINUTE, Verdict.IDLE, READY)) == "idle"
-    assert doing(lease, every=None) == "not metered"
-    assert doing(lease) == "unknown"
-    assert doing(leased("gpu-bbbbbbbb", state=State.ENDING)) == "ending"
-
-
-def test_a_verdict_of_a_meter_that_is_silent_is_unknown_not_idle() -> None:
-    lease = leased("gpu-aaaaaaaa")
-    assert doing(lease, Standing(lease.id, NOW - 3 * MINUTE, Verdict.IDLE, READY)) == "idle"
-    assert doing(lease, Standing(lease.id, NOW - 4 * MINUTE, Verdict.IDLE, READY)) == "unknown"
-
-
-@pytest.mark.parametrize(
-    ("refs", "words"),
-    [
-        (("dgx-1",), "lab: dgx-1"),
-        (("instance:i-0aaa",), "lab: i-0aaa"),
-        (("dgx-1", "dgx-2"), "lab"),
-        (("pod gpu-aaaaaaaa/train-0",), "lab"),
-        ((), "lab"),
-    ],
-)
-def test_a_lease_on_one_machine_says_on_which(refs: tuple[str, ...], words: str) -> None:
-    holders = tuple(held(2, "gpu-aaaaaaaa", ref=ref) for ref in refs)
-    (tenant,) = place_fleet(census(pool(), holders=holders), record(leased("gpu-aaaaaaaa"))).tenants
-    assert (tenant.refs, where(tenant)) == (refs, words)
-
-
-def test_a_lease_shows_what_it_costs_so_far() -> None:
-    lease = leased("gpu-aaaaaaaa")
-    (tenant,) = place_fleet(census(), record(lease)).tenants
-    assert tenant.cost == lease.cost(NOW)
-    assert tenant.cost is not None
-
-
-@pytest.mark.parametrize(
-    ("state", "shown"),
-    [
-        (State.REQUESTED, False),
-        (State.AWAITING_APPROVAL, False),
-        (State.APPROVED, False),
-        (State.WAITING_FOR_CAPACITY, True),
-        (State.PROVISIONING, True),
-        (State.BLOCKED, True),
-        (State.CLOSED, False),
-    ],
-)
-def test_leases_that_have_something_in_a_place_or_wait_for_it_are_listed(state: State, shown: bool) -> None:
-    found = place_fleet(census(), record(leased("gpu-aaaaaaaa", state=state)))
-    assert bool(found.tenants) is shown
-
-
-def test_a_lease_is_shown_in_its_own_place_only() -> None:
-    found = place_fleet(census(), record(leased("gpu-aaaaaaaa", US)))
-    assert (found.tenants, found.lines) == ((), ())
 
 
 # --- a part of it ----------------------------------------------------------------------------------------------------
