@@ -1,4 +1,4 @@
-"""Leases in the view over all places: where each is, what it does as far as anybody knows, and what it has cost so far."""
+"""Leases in the view over all places: where each is, what it does as far as is known, and what it has cost so far."""
 
 from __future__ import annotations
 
