@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -28,8 +29,9 @@ from bench.people import TEAM
 from bench.worker import Directory
 from bot.__main__ import SWITCH_SECONDS, THREADS
 from bot.app import build_app
-from bot.background import Background, Workshop, settle
+from bot.background import Background, Workshop
 from bot.desk import Desk
+from bot.garbage import Tidying, settle
 from bot.http import PATH, Signatures, web_app
 from bot.installation import Installation
 from bot.settings import SlackSettings
@@ -106,6 +108,8 @@ async def _product(wanted: argparse.Namespace, stack: AsyncExitStack) -> web.App
     workshop = await stack.enter_async_context(Workshop())
     desk = await workshop.do(_desk(wanted, workshop))
     settle()
+    tidying = asyncio.ensure_future(workshop.do(Tidying(desk.background.front, time.monotonic).keep()))
+    stack.callback(tidying.cancel)
     return web_app(build_app(desk, INSTALLATION), INSTALLATION, Signatures(SECRET), desk.background.front)
 
 

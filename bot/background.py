@@ -7,7 +7,6 @@ is to render and whatever hangs: the loop that acknowledges does nothing else.
 from __future__ import annotations
 
 import asyncio
-import gc
 import threading
 import time
 from collections.abc import Coroutine
@@ -21,9 +20,6 @@ QUIET_SECONDS = 0.005
 
 TURN_SECONDS = 0.25
 """The longest that one piece of work lets others go first."""
-
-OLD_GARBAGE = 100
-"""Old garbage is searched for after so many searches among what is younger: ten times less often than Python would."""
 
 Result = TypeVar("Result")
 Running = ThreadFuture[Any] | asyncio.Future[Any]
@@ -42,7 +38,10 @@ class Front:
 
     @property
     def quiet(self) -> bool:
-        return time.monotonic() - self._last > QUIET_SECONDS
+        return self.silent_for(QUIET_SECONDS)
+
+    def silent_for(self, seconds: float) -> bool:
+        return time.monotonic() - self._last > seconds
 
 
 class Background:
@@ -104,17 +103,6 @@ class Background:
     async def _wait(self, seconds: float | None) -> None:
         if self._running:
             await asyncio.wait([_here(running) for running in list(self._running)], timeout=seconds)
-
-
-def settle() -> None:
-    """Search seldom for old garbage, and never among what exists by now. Call it once everything is put together.
-
-    A search among all that a bot has loaded stops its threads for 0.2 seconds, and acknowledgements with them.
-    """
-    young, middle, _ = gc.get_threshold()
-    gc.set_threshold(young, middle, OLD_GARBAGE)
-    gc.collect()
-    gc.freeze()
 
 
 class Workshop:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import threading
 import time
 
 import pytest
 
-from bot.background import QUIET_SECONDS, TURN_SECONDS, Background, Front, Workshop, settle
+from bot.background import QUIET_SECONDS, TURN_SECONDS, Background, Front, Workshop
 
 
 async def where() -> int:
@@ -85,15 +84,3 @@ async def test_draining_cancels_what_does_not_end() -> None:
         await background.drain(0.02)
         assert stuck.cancelled()
         assert not background.busy
-
-
-def test_what_is_loaded_is_left_out_of_later_searches_for_garbage() -> None:
-    before, here = gc.get_threshold(), [object()]
-    try:
-        assert any(one is here for one in gc.get_objects())
-        settle()
-        assert not any(one is here for one in gc.get_objects())
-        assert gc.get_threshold() == (before[0], before[1], 10 * before[2])
-    finally:
-        gc.unfreeze()
-        gc.set_threshold(*before)
