@@ -290,16 +290,3 @@ async def busy_world(env: WorkflowEnvironment) -> AsyncIterator[World]:
     """A world with workers."""
     async with idle_world(env) as made, made.working():
         yield made
-
-
-def tiny_terms() -> Terms:
-    """Timings with which a whole life takes about a second, for servers that skip no time."""
-    moment = timedelta(milliseconds=200)
-    return Terms(
-        warnings=(moment,),
-        short_warnings=(moment,),
-        notice=moment,
-        grace=moment,
-        min_duration=moment,
-        verify_interval=moment,
-    )

@@ -14,9 +14,9 @@ from lessor.domain.lease import State, describe
 from lessor.domain.policy import Decision, Outcome, Reason
 from lessor.domain.resource import Condition
 from lessor.ports import PermanentError, RetryableError
-from tests.builders import a_quota
+from tests.builders import a_quota, tiny_terms
 from tests.temporal import dev_server
-from tests.world import MANAGER, Handle, World, busy_world, tiny_terms
+from tests.world import MANAGER, Handle, World, busy_world
 
 MINUTE = timedelta(minutes=1)
 AT_ONCE = Decision(Outcome.APPROVE, (Reason("small", "costs little"),), policy_version="v1")

@@ -19,9 +19,9 @@ from lessor.domain.request import Need, Request, Workload
 from lessor.domain.terms import Terms
 from lessor.engine import TakenError, TemporalEngine
 from lessor.ports import RetryableError
-from tests.builders import a_quota
+from tests.builders import a_quota, tiny_terms
 from tests.temporal import dev_server
-from tests.world import MANAGER, PLACE, REQUESTER, World, busy_world, tiny_terms
+from tests.world import MANAGER, PLACE, REQUESTER, World, busy_world
 
 MINUTE = timedelta(minutes=1)
 AT_ONCE = Decision(Outcome.APPROVE, (Reason("small", "costs little"),), policy_version="v1")

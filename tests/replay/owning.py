@@ -10,10 +10,11 @@ from lessor.domain.lease import State
 from lessor.domain.people import Person
 from lessor.domain.terms import Terms
 from lessor.ports import PermanentError
+from tests.builders import tiny_terms
 from tests.replay.moves import HOUR, Runs, do, every_run, finished, run, used_and_released
 from tests.workflows.test_extending import asked as asked_for_longer
 from tests.workflows.test_owning import MEMBER, OTHER, gone, populated
-from tests.world import MANAGER, REQUESTER, SECOND, Handle, World, tiny_terms
+from tests.world import MANAGER, REQUESTER, SECOND, Handle, World
 
 DAY = timedelta(days=1)
 

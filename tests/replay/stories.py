@@ -13,6 +13,7 @@ from lessor.domain.lease import State
 from lessor.domain.resource import Condition, Kind, Resource
 from lessor.domain.terms import Terms
 from lessor.ports import PermanentError, RetryableError
+from tests.builders import tiny_terms
 from tests.replay import deciding, idling, lasting, owning, requests
 from tests.replay.moves import (
     HOUR,
@@ -27,7 +28,7 @@ from tests.replay.moves import (
     run,
     used_and_released,
 )
-from tests.world import ADMIN, MANAGER, REQUESTER, World, tiny_terms
+from tests.world import ADMIN, MANAGER, REQUESTER, World
 
 RENEWED_AFTER = 60
 """How many events the real-time server lets a run have before it suggests to continue as new."""
