@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from lessor.sandbox.kubernetes import discovery, errors, openapi
+from lessor.sandbox.kubernetes import discovery, errors, openapi, tables
 from lessor.sandbox.kubernetes.calls import Call, Target, is_served, target, verb
 from lessor.sandbox.kubernetes.cluster import Heard, SimulatedCluster
 from lessor.sandbox.kubernetes.errors import Refused
@@ -29,19 +29,22 @@ _RETURNED = {
     "ResourceQuota",
     "ServiceAccount",
     "Service",
+    "StorageClass",
 }
 """Kinds of which the last state is answered when they are deleted."""
 
 
 @dataclass(frozen=True)
 class Watching:
-    """A watch that begins after that version; `wanted` says which objects it is about."""
+    """A watch that begins after that version; `wanted` says which objects it is about. `carry` is what rows carry
+    when each change is told as a table, and empty when it is not."""
 
     kind: Kind
     namespace: str
     since: int
     wanted: Callable[[Obj], bool]
     seconds: float
+    carry: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,17 +143,29 @@ class _Asked:
 
     def _get(self, of: Target, kind: Kind) -> Answer:
         obj = self._cluster.registry.get(kind, of.namespace, of.name)
-        return Answer(200, _scale(kind, obj) if of.sub == "scale" else obj)
+        if of.sub == "scale":
+            return Answer(200, _scale(kind, obj))
+        version = {"resourceVersion": obj["metadata"]["resourceVersion"]}
+        return Answer(200, self._as_table(kind, [obj], version) if self._carry() else obj)
 
     def _list(self, of: Target, kind: Kind) -> Answer:
-        return Answer(200, listing(self._cluster.store, of, self._call))
+        listed = listing(self._cluster.store, of, self._call)
+        return Answer(200, self._as_table(kind, listed["items"], listed["metadata"]) if self._carry() else listed)
+
+    def _as_table(self, kind: Kind, objects: list[Obj], metadata: Obj) -> Obj:
+        return tables.tabled(kind, objects, metadata, self._cluster.clock.now(), self._carry())
+
+    def _carry(self) -> str:
+        """What each row carries of its object, where a table is asked for."""
+        return tables.carried(self._call.query) if tables.is_wanted(self._call.headers.get("accept", "")) else ""
 
     def _watch(self, of: Target, kind: Kind) -> Answer:
         store, query = self._cluster.store, self._call.query
         since = query.get("resourceVersion") or ""
         begin = int(since) if since.isdigit() and since != "0" else store.version
         seconds = float(query.get("timeoutSeconds") or 3600)
-        return Answer(200, watching=Watching(kind, of.namespace, begin, chosen(of, self._call), seconds))
+        wanted = chosen(of, self._call)
+        return Answer(200, watching=Watching(kind, of.namespace, begin, wanted, seconds, self._carry()))
 
     def _create(self, of: Target, kind: Kind) -> Answer:
         document = self._call.document()

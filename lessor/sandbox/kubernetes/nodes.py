@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lessor.sandbox.kubernetes.discovery import VERSION
+
 Obj = dict[str, Any]
 
 
@@ -72,7 +74,8 @@ def node_status(shape: NodeShape, now: str) -> Obj:
     have = {"cpu": str(shape.cpu), "memory": f"{shape.memory_gib}Gi", "pods": "110", "ephemeral-storage": "1Ti"}
     have |= {name: str(count) for name, count in shape.gpus.items()}
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "lastTransitionTime": now}
-    return {"capacity": have, "allocatable": dict(have), "conditions": [ready]}
+    info = {"kubeletVersion": VERSION["gitVersion"], "osImage": "simulated", "architecture": "amd64"}
+    return {"capacity": have, "allocatable": dict(have), "conditions": [ready], "nodeInfo": info}
 
 
 def storage_class(name: str, reclaim: str, default: bool) -> Obj:

@@ -14,6 +14,7 @@ from aiohttp import web
 from lessor.sandbox.kubernetes.answering import Answer, Watching, answer
 from lessor.sandbox.kubernetes.calls import Call
 from lessor.sandbox.kubernetes.cluster import SimulatedCluster
+from lessor.sandbox.kubernetes.tables import tabled
 
 _LARGEST_BODY = 3 * 1024 * 1024
 _BEAT, _REST = 0.02, 0.1
@@ -82,7 +83,7 @@ async def _stream(cluster: SimulatedCluster, request: web.Request, wanted: Watch
     response = web.StreamResponse(headers={"content-type": "application/json"})
     await response.prepare(request)
     loop = asyncio.get_running_loop()
-    end, at = loop.time() + wanted.seconds, wanted.since
+    end, at, headed = loop.time() + wanted.seconds, wanted.since, False
     while loop.time() < end:
         with cluster.lock:
             if at < cluster.store.forgotten:
@@ -92,7 +93,12 @@ async def _stream(cluster: SimulatedCluster, request: web.Request, wanted: Watch
         for one in changes:
             at = one.version
             if wanted.namespace in ("", one.obj["metadata"].get("namespace", "")) and wanted.wanted(one.obj):
-                await response.write(_line(one.type, one.obj))
+                told = one.obj
+                if wanted.carry:
+                    version = {"resourceVersion": str(one.version)}
+                    told = tabled(wanted.kind, [told], version, cluster.clock.now(), wanted.carry, headed=not headed)
+                    headed = True
+                await response.write(_line(one.type, told))
         await asyncio.sleep(_BEAT)
     return response
 

@@ -19,7 +19,8 @@ class Step:
     """One request. `{ns}` in the path is the scene's own namespace, which exists.
 
     `settles` waits for controllers to see what was made. A real server sees what was just written a moment later where
-    it decides on pods: `refused` are requests that are tried without effect until they are refused.
+    it decides on pods: `refused` are requests that are tried without effect until they are refused. `accept` is the
+    kind of answer that is asked for.
     """
 
     method: str
@@ -28,6 +29,7 @@ class Step:
     content: str = "application/json"
     settles: bool = False
     refused: bool = False
+    accept: str = ""
 
 
 def scenes() -> dict[str, list[Step]]:

@@ -21,10 +21,11 @@ from lessor.sandbox.kubernetes import RunningCluster, running_cluster
 from lessor.sandbox.kubernetes.answering import answer
 from lessor.sandbox.kubernetes.calls import Call
 from tests.kube.ground import RealGround
+from tests.sandbox.kubernetes import table_scenes
 from tests.sandbox.kubernetes.scenes import Step, scenes
 
 Obj = dict[str, Any]
-SCENES = scenes()
+SCENES = scenes() | table_scenes.scenes()
 
 
 @dataclass(frozen=True)
@@ -91,21 +92,31 @@ def _until(holds: Callable[[], bool]) -> None:
 
 def _of_real(api: client.ApiClient, step: Step) -> Told:
     configuration = api.configuration
-    headers = {"content-type": step.content, **_authorization(configuration)}
+    headers = {"content-type": step.content, **_taking(step), **_authorization(configuration)}
     body = None if step.body is None else json.dumps(step.body)
     url = f"{configuration.host}/{step.path}"
     response = api.rest_client.pool_manager.request(step.method, url, body=body, headers=headers)
     told = _told(response.status, response.data.decode())
-    if step.settles and told.code == 201 and told.body["kind"] == "ResourceQuota":
+    if step.settles and told.code == 201 and told.body["kind"] in _SETTLED:
         return _settled(api, step, told)
     return told
 
 
+_SETTLED: dict[str, Callable[[Obj], bool]] = {
+    "ResourceQuota": lambda status: bool(status.get("hard")),
+    "PersistentVolume": lambda status: status["phase"] != "Pending",
+}
+"""What their controllers have to have seen before they count."""
+
+
 def _settled(api: client.ApiClient, step: Step, made: Told) -> Told:
-    """A quota counts once its controller has seen it."""
     look = Step("GET", f"{step.path}/{made.body['metadata']['name']}")
-    _until(lambda: bool(_of_real(api, look).body["status"].get("hard")))
+    _until(lambda: _SETTLED[made.body["kind"]](_of_real(api, look).body["status"]))
     return made
+
+
+def _taking(step: Step) -> dict[str, str]:
+    return {"accept": step.accept} if step.accept else {}
 
 
 def _authorization(configuration: Any) -> dict[str, str]:
@@ -115,7 +126,7 @@ def _authorization(configuration: Any) -> dict[str, str]:
 
 def _of_simulated(lab: RunningCluster, step: Step) -> Told:
     address = urlsplit(step.path)
-    headers = {"content-type": step.content, "authorization": f"Bearer {lab.cluster.accounts.admin()}"}
+    headers = {"content-type": step.content, "authorization": f"Bearer {lab.cluster.accounts.admin()}"} | _taking(step)
     body = b"" if step.body is None else json.dumps(step.body).encode()
     query = dict(parse_qsl(address.query))
     given = answer(lab.cluster, Call(step.method, f"/{address.path}", query, headers, body))
@@ -136,12 +147,31 @@ def _shown(told: Told, namespace: str) -> Any:
         return told.code, body
     if body.get("kind") == "Status":
         return told.code, body.get("reason"), _worded(body.get("message", ""), namespace)
+    if body.get("kind") == "Table":
+        return told.code, _laid_out(body, namespace)
     meta = body.get("metadata", {})
     managed = meta.get("managedFields", ())
     named = {one["manager"]: one["fieldsV1"] for one in managed if one["operation"] == "Apply"}
     labels = {key: _worded(value, namespace) for key, value in (meta.get("labels") or {}).items()}
     status = body.get("status", {}) if body.get("kind") == "ResourceQuota" else {}
     return told.code, body.get("kind"), labels, meta.get("finalizers"), named, "deletionTimestamp" in meta, status
+
+
+def _laid_out(table: Obj, namespace: str) -> Any:
+    """Columns and cells. How old something is differs by the seconds in which it was asked for."""
+    heads = [(one["name"], one["type"], one["format"], one["priority"]) for one in table["columnDefinitions"]]
+    rows = [
+        [_cell(head[0], cell, namespace) for head, cell in zip(heads, one["cells"], strict=True)]
+        for one in table["rows"]
+    ]
+    carried = [(one.get("object") or {}).get("kind") for one in table["rows"]]
+    return heads, rows, carried, [one.get("conditions") for one in table["rows"]]
+
+
+def _cell(column: str, cell: Any, namespace: str) -> Any:
+    if column in ("Age", "Created At", "Last Seen", "First Seen"):
+        return bool(cell)
+    return _worded(cell, namespace) if isinstance(cell, str) else cell
 
 
 def _worded(message: str, namespace: str) -> str:

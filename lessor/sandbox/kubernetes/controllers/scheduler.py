@@ -16,6 +16,7 @@ from lessor.sandbox.kubernetes.selectors import expressed
 
 Obj = dict[str, Any]
 POD, NODE = kind("Pod"), kind("Node")
+_NAME = "default-scheduler"
 Free = dict[str, dict[str, Decimal]]
 
 
@@ -23,6 +24,8 @@ def run(world: World) -> None:
     free = _free(world)
     for pod in sorted(world.store.all(POD), key=lambda one: one["metadata"]["creationTimestamp"]):
         if pod["spec"].get("nodeName") or pods.finished(pod) or "deletionTimestamp" in pod["metadata"]:
+            continue
+        if pod["spec"]["schedulerName"] != _NAME:
             continue
         if pod["spec"].get("schedulingGates"):
             gates = [one["name"] for one in pod["spec"]["schedulingGates"]]

@@ -76,10 +76,10 @@ def _provide(world: World, claim: Obj) -> None:
 def _follow(world: World, volume: Obj) -> None:
     reference = volume["spec"].get("claimRef")
     claim = world.store.get(CLAIM, reference["namespace"], reference["name"]) if reference else None
-    if claim and claim["metadata"]["uid"] == reference["uid"]:
+    if claim and claim["metadata"]["uid"] == reference.get("uid"):
         world.status(VOLUME, volume, volume.get("status", {}) | {"phase": "Bound"})
         return
-    if reference is None:
+    if reference is None or "uid" not in reference:
         world.status(VOLUME, volume, volume.get("status", {}) | {"phase": "Available"})
     elif world.settings.disks_stuck:
         told = "rpc error: code = Internal desc = the volume is still attached"
