@@ -57,7 +57,8 @@ class SweepActivities:
             except ProviderError as error:
                 return PlaceReport(place, False, leases=len(leases), missing=wanted.missing, problem=str(error)[:1_000])
             seen = sweep.compare(leases, found, dict(wanted.missing), at)
-            told = await each((*seen.away, *seen.awake, *faults.untold(leases, found, at)), self._tell)
+            news = (*seen.away, *seen.awake, *faults.untold(leases, found, at), *sweep.unbilled(leases, found, at))
+            told = await each(news, self._tell)
             over = await asyncio.to_thread(self._left_over, {lease.id for lease in leases}, found, at)
         return PlaceReport(
             place,

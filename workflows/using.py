@@ -10,7 +10,7 @@ with workflow.unsafe.imports_passed_through():
     from datetime import timedelta
 
     from lessor.contracts import Delivery, Notice
-    from lessor.domain import asking, deadlines, extension, faults, life, pausing, suspension
+    from lessor.domain import asking, deadlines, disks, extension, faults, life, pausing, suspension
     from lessor.domain.deadlines import Deadline, Due
     from lessor.domain.lease import IN_USE, State
     from lessor.domain.resource import Sighting
@@ -143,6 +143,9 @@ class Using(Watching):
         sighting = await self._look_or_unknown()
         now = self._book.now
         self._book.apply(life.observed(self.lease, sighting, report.reason or report.condition, report.at, now))
+        kept = disks.judged(self.lease, sighting, now)
+        if kept.events:
+            self._book.apply(kept)
         unfit = faults.judged(self.lease, sighting.resources if sighting.complete else (), now)
         if unfit.events:
             self._book.apply(unfit)

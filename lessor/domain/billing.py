@@ -27,13 +27,17 @@ class Span:
 class Storage:
     """A stretch in which `gib` GiB of disk were kept; `end` is `None` while they are.
 
-    `monthly` is the price of a GiB for a calendar month in UTC, `None` when it is unknown.
+    `monthly` is the price of a GiB for a calendar month in UTC, `None` when it is unknown. `disk` is the ref of a disk
+    that somebody added later, and `name` what people call it; both are empty for those of the launch. The size of a
+    disk that nobody knows is 0 at an unknown price.
     """
 
     start: datetime
     end: datetime | None
-    gib: int
+    gib: int | Decimal
     monthly: Money | None
+    disk: str = ""
+    name: str = ""
 
 
 Spans = tuple[Span, ...]

@@ -103,7 +103,7 @@ def reached_at(lease: Lease, percent: int, now: datetime) -> datetime | None:
     if left <= 0:
         return now
     hourly = sum((_in(cap, s.hourly) for s in running), Fraction(0))
-    monthly = sum((_in(cap, s.monthly) * s.gib for s in kept), Fraction(0))
+    monthly = sum((_in(cap, s.monthly) * Fraction(s.gib) for s in kept), Fraction(0))
     last = lease.runs_until or since + AHEAD
     while since < last and (hourly or monthly):
         until = min(storage.month_end(since), last)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 
 from lessor.domain import storage
@@ -46,14 +47,14 @@ class Stretch:
     end: datetime
     price: Money | None
     ahead: bool = False
-    gib: int = 0
+    gib: int | Decimal | None = None
 
     @property
     def amount(self) -> Fraction:
         """What it costs, exactly, at a price that is known."""
         rate = Fraction(self.price.amount) if self.price else Fraction(0)
-        if self.gib:
-            return rate * self.gib * storage.months(self.start, self.end)
+        if self.gib is not None:
+            return rate * Fraction(self.gib) * storage.months(self.start, self.end)
         return rate * Fraction(micros(self.end - self.start), HOUR)
 
 
@@ -118,7 +119,7 @@ class _Sums:
 
     def _add(self, parts: list[Stretch]) -> tuple[int, int | None]:
         """GPU time, and money where it is known."""
-        length = sum((micros(p.end - p.start) for p in parts if not p.gib), 0)
+        length = sum((micros(p.end - p.start) for p in parts if p.gib is None), 0)
         if any(p.price is None or p.price.currency != self._currency for p in parts):
             return length * self._gpus, None
         self._exact += sum((part.amount for part in parts), Fraction(0)) * MILLIONTHS

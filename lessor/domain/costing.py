@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from lessor.domain import billing, storage
+from lessor.domain import billing, disks, storage
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 
@@ -22,6 +22,20 @@ def storage_cost(lease: Lease, now: datetime) -> Money | None:
     the lease is not part of it: it outlives the lease, and only the provider knows what changed blocks it holds.
     """
     return storage.cost(lease.storage, now, lease.currency)
+
+
+def added_cost(lease: Lease, now: datetime) -> Money | None:
+    """What of `storage_cost` disks have that people added; `None` when that is unknown or there are none.
+
+    It is what those of the launch leave of the sum, so that the two add up to it to the last digit.
+    """
+    if not (mine := disks.added(lease.storage)):
+        return None
+    both = storage_cost(lease, now)
+    of_launch = storage.cost(disks.base(lease.storage), now, lease.currency)
+    if both is None or of_launch is None:
+        return storage.cost(mine, now, lease.currency)
+    return both - of_launch
 
 
 def idle_cost(lease: Lease, since: datetime, now: datetime) -> Money | None:

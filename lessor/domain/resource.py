@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
+
+from lessor.domain.money import Money
 
 
 class Kind(StrEnum):
@@ -43,10 +46,25 @@ class Condition(StrEnum):
 
 
 @dataclass(frozen=True)
+class Disk:
+    """What a disk holds that somebody added to a lease, beside those of its launch, and since when it is the lease's.
+
+    `gib` is exact, `monthly` the price of a GiB for a calendar month in UTC; `None` is unknown of both. `name` is what
+    people call it.
+    """
+
+    since: datetime
+    gib: int | Decimal | None
+    monthly: Money | None
+    name: str = ""
+
+
+@dataclass(frozen=True)
 class Resource:
     """One thing in a place. `id` is the provider's; `reason` is the provider's own word for its state.
 
-    `fault` says what is wrong with something that is there and was found unfit for use.
+    `fault` says what is wrong with something that is there and was found unfit for use. `disk` is there only for a
+    volume that the lease is charged for beside those of its launch.
     """
 
     kind: Kind
@@ -59,6 +77,7 @@ class Resource:
     reason: str = ""
     token: str = ""
     fault: str = ""
+    disk: Disk | None = None
 
     @property
     def ref(self) -> str:
@@ -87,7 +106,8 @@ class Sighting:
     """The answer of a look into a place. `complete` is false when any page, account or region could not be read.
 
     `foreign` are refs of what carries the lease's mark and is not shown to be ours: it never becomes a record of the
-    lease, which would prove it. All that is left is kept on purpose before `kept_until`, where that is said.
+    lease, which would prove it. All that is left is kept on purpose before `kept_until`, where that is said. `unnamed`
+    counts what was seen as well and is too much to carry: of what is not among `resources` nothing is known then.
     """
 
     resources: tuple[Resource, ...]
@@ -96,6 +116,7 @@ class Sighting:
     problem: str = ""
     foreign: tuple[str, ...] = ()
     kept_until: datetime | None = None
+    unnamed: int = 0
 
     @property
     def left(self) -> tuple[Resource, ...]:
@@ -104,4 +125,4 @@ class Sighting:
 
     @property
     def clean(self) -> bool:
-        return self.complete and not self.left
+        return self.complete and not self.left and not self.unnamed

@@ -22,7 +22,7 @@ def opened(kept: Kept, start: datetime, gib: int, monthly: Money | None) -> Kept
 
 def gib_months(kept: Kept, now: datetime) -> Fraction:
     """How many GiB were kept for how many months, exactly."""
-    return sum((one.gib * months(one.start, one.end or now) for one in kept), Fraction(0))
+    return sum((Fraction(one.gib) * months(one.start, one.end or now) for one in kept), Fraction(0))
 
 
 def cost(kept: Kept, now: datetime, currency: str) -> Money | None:
@@ -42,7 +42,7 @@ def amounts(kept: Iterable[Storage], now: datetime) -> Iterator[Fraction | None]
     for one in kept:
         priced = one.monthly
         length = months(one.start, one.end or now)
-        yield None if priced is None else Fraction(priced.amount) * one.gib * length
+        yield None if priced is None else Fraction(priced.amount) * Fraction(one.gib) * length
 
 
 def months(start: datetime, end: datetime) -> Fraction:

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from lessor.domain.lease import Lease, State
+from lessor.domain import disks
+from lessor.domain.lease import IN_USE, Lease, State
 from lessor.domain.resource import COMPUTE, Condition, Resource, Tagged
 from lessor.domain.resting import rests_since
 from lessor.domain.takedown import SETTLING
@@ -29,6 +30,9 @@ UNREAD = 3
 BRAKE_SHARE = 0.5
 BRAKE_LEAST = 5
 """More than this share of at least so many leases at once looks like our own mistake, not like theirs (law 5)."""
+
+LOOKS = (*IN_USE, State.STOPPED)
+"""States in which a lease looks for itself when it is told; one that is taken down looks again and again anyway."""
 
 GONE = frozenset({Condition.GONE, Condition.DELETING})
 AWAY = GONE | {Condition.STOPPED}
@@ -90,6 +94,19 @@ def left_over(
     gone = (Condition.GONE, Condition.DELETING, Condition.UNKNOWN)
     ours = (one for one in found if one.lease == lease.id and (one.ref in recorded or one.token in tokens))
     return tuple(one for one in ours if one.condition not in gone)
+
+
+def unbilled(leases: Iterable[Lease], found: Iterable[Tagged], at: datetime) -> tuple[Away, ...]:
+    """Leases whose added disks are seen otherwise than on their bill: they look for themselves (law 2)."""
+    shown: dict[str, list[Tagged]] = {}
+    for one in found:
+        shown.setdefault(one.lease, []).append(one)
+    news = []
+    for lease in leases:
+        seen = shown.get(lease.id, [])
+        if lease.state in LOOKS and disks.brought_up(lease.storage, seen, at) != lease.storage:
+            news.append(Away(lease.id, lease.id, Condition.UNKNOWN, "its disks are not as they are billed", at))
+    return tuple(news)
 
 
 def ripe(lease: Lease, now: datetime) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from lessor.domain import billing, costing, resting, storage
+from lessor.domain import billing, costing, disks, resting, storage
 from lessor.domain.errors import Refused, instant
 from lessor.domain.lease import (
     IN_USE,
@@ -22,8 +22,8 @@ from lessor.domain.lease import (
 from lessor.domain.money import Money
 from lessor.domain.resource import COMPUTE, Condition, Kind, Resource, Sighting
 
-HOLDS_DISKS = COMPUTE | {Kind.VOLUME, Kind.CLAIM}
-"""Kinds of which disks are billed for as long as they are there, running or not."""
+HOLDS_DISKS = COMPUTE - {Kind.NAMESPACE, Kind.WORKLOAD} | {Kind.VOLUME, Kind.CLAIM}
+"""Kinds that show disks of the launch to be there, running or not. A namespace is there without any."""
 
 BILLED = frozenset({Condition.PENDING, Condition.RUNNING, Condition.UNKNOWN})
 
@@ -158,9 +158,14 @@ def looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     a time blocks nothing before that: people are told of it once, and it is waited for (case D08).
     """
     require_state(lease, State.DELETING, State.BLOCKED)
-    lease = _billed(lease, sighting, now)
+    seen = disks.judged(lease, sighting, now)
+    change = _looked(_billed(seen.lease, sighting, now), sighting, now)
+    return Change(change.lease, (*seen.events, *change.events))
+
+
+def _looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     left = tuple(r.ref for r in sighting.left if not _kept(lease, r))
-    if sighting.complete and not left:
+    if sighting.complete and not sighting.unnamed and not left:
         return _clean_look(lease, sighting, now)
     left = left or (f"unknown: {sighting.problem}",)
     if sighting.complete and not sighting.foreign and sighting.kept_until is not None and now < sighting.kept_until:
@@ -193,9 +198,14 @@ def _billed(lease: Lease, sighting: Sighting, now: datetime) -> Lease:
     ours = [r for r in sighting.left if r.ref not in sighting.foreign]
     if not any(r.kind in COMPUTE and r.condition in BILLED for r in ours):
         lease = replace(lease, spans=billing.ended(lease.spans, now))
-    if not any(r.kind in HOLDS_DISKS for r in ours):
-        lease = replace(lease, storage=billing.ended(lease.storage, now))
+    if not any(r.kind in HOLDS_DISKS and r.disk is None for r in ours) and not sighting.unnamed:
+        lease = replace(lease, storage=_launched_ended(lease.storage, now))
     return lease
+
+
+def _launched_ended(kept: storage.Kept, now: datetime) -> storage.Kept:
+    """Those of the launch ended; what people added ends when it is seen gone itself."""
+    return tuple(billing.ended((one,), now)[0] if not one.disk else one for one in kept)
 
 
 def _clean_look(lease: Lease, sighting: Sighting, now: datetime) -> Change:

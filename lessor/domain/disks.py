@@ -1,0 +1,130 @@
+"""Disks that people add to what they have leased: on the lease's bill from when they are its, until they are seen gone.
+
+What is on the bill is never rewritten. A disk that grew, or whose price is another one now, goes on as a new line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+
+from lessor.domain import billing
+from lessor.domain.billing import Storage
+from lessor.domain.lease import Change, Event, Lease, changed
+from lessor.domain.resource import Condition, Disk, Kind, Resource, Sighting
+from lessor.domain.storage import Kept
+
+MOST = 1_000
+"""How many lines for added disks one lease has at most; what comes after them has a line of unknown size and price."""
+
+OTHERS = "volume:others"
+"""The disk of the line for all that is beyond the most; no place has one of that name."""
+
+NAMED = 20
+
+
+def judged(lease: Lease, sighting: Sighting, now: datetime) -> Change:
+    """What a look shows of added disks, on the bill. Nothing changes unless it is news; an incomplete look is none."""
+    if not sighting.complete:
+        return Change(lease, ())
+    after = brought_up(lease.storage, sighting.resources, now, whole=not sighting.unnamed)
+    if after == lease.storage:
+        return Change(lease, ())
+    return changed(lease, Event("disks-seen", now, "lessor", _news(lease.storage, after)), storage=after)
+
+
+def brought_up(kept: Kept, seen: Iterable[Resource], now: datetime, *, whole: bool = True) -> Kept:
+    """`kept` with the added disks as a look shows them: new ones since they are the lease's, those not seen ended now.
+
+    Unless it is the `whole` of what was seen, what is not there is not known to be gone (law 1).
+    """
+    there = {one.ref: one for one in seen if one.kind is Kind.VOLUME and one.condition is not Condition.GONE}
+    lines: list[Storage] = []
+    for line in kept:
+        lines += _gone_on(line, there, now, whole) if line.disk and line.end is None else [line]
+    billed = {line.disk: line for line in lines if line.disk}
+    open_still = {ref for ref, line in billed.items() if line.end is None}
+    fresh = [(ref, one.disk) for ref, one in there.items() if one.disk is not None and ref not in open_still]
+    for ref, disk in sorted(fresh, key=lambda pair: (pair[1].since, pair[0])):
+        lines.append(_line(ref, disk, min(max(disk.since, _ended_at(billed.get(ref), disk.since)), now)))
+    return _bounded(lines)
+
+
+def added(kept: Iterable[Storage]) -> Kept:
+    """The lines of disks that people added."""
+    return tuple(one for one in kept if one.disk)
+
+
+def base(kept: Iterable[Storage]) -> Kept:
+    """The lines of the disks of the launch."""
+    return tuple(one for one in kept if not one.disk)
+
+
+def monthly(kept: Iterable[Storage]) -> Fraction | None:
+    """What those that are there cost a month in all, exactly; `None` when a price is unknown."""
+    there = [one for one in kept if one.end is None]
+    if any(one.monthly is None for one in there):
+        return None
+    return sum((Fraction(one.monthly.amount) * Fraction(one.gib) for one in there if one.monthly), Fraction(0))
+
+
+def spelt_size(gib: int | Decimal) -> str:
+    """`100 GiB`, `0.5 GiB`; a size that nobody knows is told as that."""
+    return f"{float(gib):.6g} GiB" if gib else "of unknown size"
+
+
+def _gone_on(line: Storage, there: Mapping[str, Resource], now: datetime, whole: bool) -> list[Storage]:
+    """A line that goes on, as it is or as another one from now on, or that has ended."""
+    if line.disk not in there and not (line.disk == OTHERS and there):
+        return [*billing.ended((line,), now)] if whole else [line]
+    disk = there[line.disk].disk if line.disk in there else None
+    if disk is None or now <= line.start:
+        return [line]
+    gib = line.gib if disk.gib is None else disk.gib
+    price = line.monthly if disk.monthly is None and gib == line.gib else disk.monthly
+    if (gib, price) == (line.gib, line.monthly):
+        return [line]
+    return [replace(line, end=now), replace(line, start=now, gib=gib, monthly=price)]
+
+
+def _ended_at(line: Storage | None, otherwise: datetime) -> datetime:
+    return line.end if line is not None and line.end is not None else otherwise
+
+
+def _line(ref: str, disk: Disk, start: datetime) -> Storage:
+    known = disk.gib is not None
+    return Storage(start, None, disk.gib or 0, disk.monthly if known else None, ref, disk.name)
+
+
+def _bounded(lines: list[Storage]) -> Kept:
+    """No more lines than a lease can carry: what is beyond them makes its cost unknown, which is said (law 1)."""
+    others = [one for one in lines if one.disk == OTHERS]
+    mine = [one for one in lines if one.disk != OTHERS]
+    beyond = mine[MOST:]
+    if beyond and not any(one.end is None for one in others):
+        start = max([min(one.start for one in beyond), *(one.end for one in others if one.end)])
+        others.append(Storage(start, None, 0, None, OTHERS, f"what came after {MOST:,} lines for disks"))
+    return (*mine[:MOST], *others)
+
+
+def _news(before: Kept, after: Kept) -> dict[str, str]:
+    """What has begun, ended and changed, for the record."""
+    was = {one.disk: one for one in before if one.disk and one.end is None}
+    now = {one.disk: one for one in after if one.disk and one.end is None}
+    begun = [one for ref, one in now.items() if was.get(ref) != one]
+    gone = [one for ref, one in was.items() if ref not in now]
+    data = {"charged": _named(begun, _priced), "gone": _named(gone, lambda one: one.name or one.disk)}
+    return {name: words for name, words in data.items() if words}
+
+
+def _named(lines: list[Storage], word: Callable[[Storage], str]) -> str:
+    more = f"; and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
+    return "; ".join(word(one) for one in lines[:NAMED]) + more
+
+
+def _priced(line: Storage) -> str:
+    price = line.monthly.exact if line.monthly else "an unknown price"
+    return f"{line.name or line.disk}, {spelt_size(line.gib)} at {price} for a GiB and month"
