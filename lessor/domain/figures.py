@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lessor.domain import unheld
 from lessor.domain.idle import Evidence
 
 PEAKS = ("engine", "util", "memory", "power", "cpu", "network", "disk", "sessions", "requests")
@@ -20,6 +21,7 @@ def figures(evidence: Evidence) -> dict[str, str]:
         "idle_gpus": evidence.idle_gpus,
         "covered": f"{evidence.covered:.3f}",
         **{name: peak for name, peak in peaks.items() if peak is not None},
+        **unheld.recorded(evidence),
     }
     if evidence.active_at:
         known["active"] = f"{evidence.active_kind} at {evidence.active_at.isoformat()}"

@@ -91,6 +91,18 @@ class Track:
     peak_memory: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One of the GPUs that a lease is promised in a cluster; the first is the one that pods take first.
+
+    `free_since` is since when it is known that nothing holds it: of one that is held the latest tick, `None` where that
+    was not known in it. `used_at` is the latest tick in which a pod held it, or waited for it.
+    """
+
+    free_since: datetime | None = None
+    used_at: datetime | None = None
+
+
 @dataclass(frozen=True)
 class Standing:
     """Where a lease stands after a tick: the state that the next tick goes on from, and what was judged.
@@ -103,7 +115,8 @@ class Standing:
     `hosts_since`, `hosts_last` and `hosts_marks` are the run of what is known besides GPUs, as in `Track`;
     `hosts_active_at` is the latest tick in which any of it worked, and the peaks are over the ticks after it.
     `sources` are the signals that the lease has, and has to go on having, as in `Observation`. `before` is the verdict
-    before it became unknown, `heard` whether every source has answered once since it is judged.
+    before it became unknown, `heard` whether every source has answered once since it is judged. `promised` are the GPUs
+    that pods may hold, empty where nobody counts what pods hold; `awaited` those that pods wait for.
     """
 
     lease_id: str
@@ -130,6 +143,8 @@ class Standing:
     sources: tuple[str, ...] = ()
     before: Verdict | None = None
     heard: bool = False
+    promised: tuple[Slot, ...] = ()
+    awaited: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,7 +153,8 @@ class Evidence:
 
     Peaks are the most that each signal showed since it last counted as work, which is the time since `since` or more,
     and empty for what works. `peak_engine` and `peak_memory` are shares of 0 to 1.
-    `covered` is the share of the window before `at` with samples.
+    `covered` is the share of the window before `at` with samples. `unheld` of its GPUs are promised to it and were held
+    by no pod since `unheld_since`, for a window or longer; `awaited` are those that pods wait for.
     """
 
     verdict: Verdict
@@ -161,3 +177,6 @@ class Evidence:
     faulty: tuple[str, ...] = ()
     problem: str = ""
     missed: int = 0
+    unheld: int = 0
+    unheld_since: datetime | None = None
+    awaited: int = 0

@@ -7,16 +7,15 @@ window is. Only what was seen whole counts as quiet; what worked counts even whe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from math import ceil
 
-from lessor.domain import hostwork, tracking
+from lessor.domain import hostwork, tracking, unheld
 from lessor.domain.attribution import AHEAD
-from lessor.domain.hostwork import Hosts
 from lessor.domain.idle import Evidence, IdleTerms, Standing, Track, Verdict
 from lessor.domain.runs import STALE, Tick, covered, ticks_of
 from lessor.domain.usage import Observation, Subject
+from lessor.domain.weighing import Weighed
 
 NAMED = 8
 """How many GPUs or signals a sentence names."""
@@ -34,15 +33,17 @@ def advance(
     """
     if standing is not None and observation.at <= standing.at:
         return standing
-    trusted = _fresh(observation, every)
+    trusted = _fresh(observation, every) or unheld.nothing_held(observation)
     tick = _tick(standing, observation, terms, subject, every)
     uses = observation.gpus if trusted else ()
     seen = observation if trusted else replace(observation, hosts=(), sources=())
     believed = trusted and not observation.problems
-    tracks, whole = tracking.follow(standing.tracks if standing else (), uses, tick, terms, subject, believed)
+    held, followed = observation.held, standing.tracks if standing else ()
+    tracks, whole = tracking.follow(followed, uses, tick, terms, subject, believed, held)
     hosts = hostwork.judged(standing, seen, tick, terms, believed)
-    absent = tracking.missing(tracks, subject)
-    known = _Known(tracks, hosts, absent, terms, tick.at, subject.ready_at)
+    promise = unheld.follow(standing.promised if standing else (), observation, len(uses), subject.gpus, tick)
+    absent = tracking.missing(tracks, subject) if held is None else max(held - len(tracks), 0)
+    known = Weighed(tracks, hosts, absent, terms, tick.at, subject.ready_at, promise)
     problem = _problem(observation, known, trusted, whole)
     return _standing(observation.lease_id, standing, known, tick, problem)
 
@@ -51,7 +52,9 @@ def evidence(standing: Standing, terms: IdleTerms, every: timedelta) -> Evidence
     """What the verdict rests on; figures of GPUs that look broken are left out, as they are not work."""
     tracks = [one for one in standing.tracks if not tracking.faulty(one, standing.at)]
     ticks = ticks_of(terms.window, every)
-    runs = [one.marks for one in standing.tracks] + ([standing.hosts_marks] if standing.sources else [])
+    runs = [one.marks for one in standing.tracks]
+    runs += [standing.hosts_marks] if standing.sources or standing.promised else []
+    free, free_since = unheld.evidence(standing, terms.window)
     return Evidence(
         verdict=standing.verdict,
         since=standing.since,
@@ -73,6 +76,9 @@ def evidence(standing: Standing, terms: IdleTerms, every: timedelta) -> Evidence
         faulty=standing.faulty,
         problem=standing.problem,
         missed=standing.missed,
+        unheld=free,
+        unheld_since=free_since,
+        awaited=standing.awaited,
     )
 
 
@@ -116,64 +122,6 @@ def name_of(track: Track) -> str:
     return f"{track.device} of {track.machine}" if track.machine else track.device
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What a verdict is made of; `absent` GPUs were allocated and have no series at all."""
-
-    tracks: tuple[Track, ...]
-    hosts: Hosts
-    absent: int
-    terms: IdleTerms
-    at: datetime
-    start: datetime | None
-
-    @property
-    def gpus(self) -> int:
-        return len(self.tracks) + self.absent
-
-    @property
-    def needed(self) -> int:
-        """How many GPUs have to work for the lease to be busy."""
-        return max(1, ceil(round(self.terms.fraction * self.gpus, 6)))
-
-    @property
-    def quiet(self) -> tuple[Track, ...]:
-        """GPUs that did nothing for a whole window."""
-        if self.warming:
-            return ()
-        full = self.at - self.terms.window
-        return tuple(one for one in self.tracks if one.marks and tracking.quiet_since(one, self.at) <= full)
-
-    @property
-    def warming(self) -> bool:
-        start = self.start
-        if start is None:
-            start = min((one.since for one in self.tracks if one.marks), default=self.hosts.run.since)
-        return self.at - start < self.terms.warm_up
-
-    def verdict(self, quiet: tuple[Track, ...]) -> Verdict:
-        recent = self.at - self.terms.window
-        worked = (tracking.worked_at(one, self.at) for one in self.tracks)
-        busy = sum(1 for at in worked if at is not None and at > recent)
-        hosts = self.hosts
-        if busy >= self.needed or (hosts.active_at is not None and hosts.active_at > recent):
-            return Verdict.BUSY
-        if self.warming:
-            return Verdict.WARMING_UP
-        known = (self.tracks or hosts.sources) and hostwork.quiet_since(hosts) <= recent
-        if not known or self.gpus - len(quiet) >= self.needed:
-            return Verdict.UNKNOWN
-        return Verdict.HELD if any(one.held for one in quiet) else Verdict.IDLE
-
-    @property
-    def quiet_since(self) -> datetime:
-        """Since when too few GPUs work, and nothing else; only for what is quiet."""
-        latest = sorted((tracking.quiet_since(one, self.at) for one in self.tracks), reverse=True)
-        place = self.needed - 1 - self.absent
-        hosts = hostwork.quiet_since(self.hosts)
-        return max(latest[place], hosts) if place < len(latest) else hosts
-
-
 def _fresh(observation: Observation, every: timedelta) -> bool:
     """Whether its samples belong to this tick; the clocks of machines are never trusted (case E27)."""
     if observation.newest is None or not (observation.gpus or observation.hosts):
@@ -199,26 +147,30 @@ def _tick(
     )
 
 
-def _problem(observation: Observation, known: _Known, trusted: bool, whole: bool) -> str:
+def _problem(observation: Observation, known: Weighed, trusted: bool, whole: bool) -> str:
     """Why the tick is not whole, in words; empty when it is."""
     if observation.problems:
         return "; ".join(observation.problems)
     if not trusted:
-        return "no samples" if observation.newest is None else "no samples of this time"
+        missing = "no samples" if observation.newest is None else "no samples of this time"
+        return _uncounted(missing, observation)
     if observation.restarted:
         return "an exporter restarted"
     if known.absent:
-        return f"{known.absent} of {known.gpus} GPUs have no series"
+        return _uncounted(f"{known.absent} of {known.gpus} GPUs have no series", observation)
     if not whole:
         names = [name_of(one) for one in known.tracks if not one.marks & 1]
         return f"not seen, or with values that cannot be: GPU {', '.join(names[:NAMED])}"
     return known.hosts.problem
 
 
-def _standing(lease_id: str, before: Standing | None, known: _Known, tick: Tick, problem: str) -> Standing:
-    quiet = known.quiet
-    verdict = known.verdict(quiet)
-    hosts = known.hosts
+def _uncounted(missing: str, observation: Observation) -> str:
+    why = observation.uncounted
+    return f"{missing}, and what pods hold is unknown: {why}" if why else missing
+
+
+def _standing(lease_id: str, before: Standing | None, known: Weighed, tick: Tick, problem: str) -> Standing:
+    verdict, hosts = known.verdict, known.hosts
     active_at, kind = _activity(before, known)
     return Standing(
         lease_id=lease_id,
@@ -228,7 +180,7 @@ def _standing(lease_id: str, before: Standing | None, known: _Known, tick: Tick,
         tracks=known.tracks,
         active_at=active_at,
         active_kind=kind,
-        idle_gpus=len(quiet),
+        idle_gpus=known.idle_gpus,
         gpus=known.gpus,
         peak_cpu=hosts.peak_cpu,
         peak_network=hosts.peak_network,
@@ -245,10 +197,12 @@ def _standing(lease_id: str, before: Standing | None, known: _Known, tick: Tick,
         sources=hosts.sources,
         before=_before(before) if before and verdict is Verdict.UNKNOWN else None,
         heard=hosts.heard,
+        promised=known.promise.slots,
+        awaited=known.promise.awaited,
     )
 
 
-def _since(before: Standing | None, verdict: Verdict, known: _Known, tick: Tick) -> datetime:
+def _since(before: Standing | None, verdict: Verdict, known: Weighed, tick: Tick) -> datetime:
     if verdict in QUIET:
         return known.quiet_since
     if before is not None and before.verdict is verdict:
@@ -258,18 +212,21 @@ def _since(before: Standing | None, verdict: Verdict, known: _Known, tick: Tick)
     return tick.begin
 
 
-def _activity(before: Standing | None, known: _Known) -> tuple[datetime | None, str]:
+def _activity(before: Standing | None, known: Weighed) -> tuple[datetime | None, str]:
     """The last activity that was ever seen, and its kind; what a broken GPU shows is none."""
     at, kind = (before.active_at, before.active_kind) if before else (None, "")
     worked = max((one.active_at for one in known.tracks if one.active_at is not None), default=None)
     if worked is not None and (at is None or worked > at):
         at, kind = worked, "gpu"
+    let_go = max(known.promise.let_go, default=None)
+    if let_go is not None and (at is None or let_go > at):
+        at, kind = let_go, "pod"
     if known.hosts.kind and (at is None or known.at > at):
         at, kind = known.at, known.hosts.kind
     return at, kind
 
 
-def _missed(before: Standing | None, known: _Known, verdict: Verdict) -> int:
+def _missed(before: Standing | None, known: Weighed, verdict: Verdict) -> int:
     """Ticks in a row without a whole observation; those before a new machine reports at all are not missed."""
     if verdict is Verdict.WARMING_UP and not any(one.marks for one in known.tracks) and not (before and before.tracks):
         return 0

@@ -29,12 +29,18 @@ HELD_MIB = 1_024.0
 
 
 def follow(
-    tracks: Iterable[Track], uses: Iterable[GpuUse], tick: Tick, terms: IdleTerms, subject: Subject, trusted: bool
+    tracks: Iterable[Track],
+    uses: Iterable[GpuUse],
+    tick: Tick,
+    terms: IdleTerms,
+    subject: Subject,
+    trusted: bool,
+    held: int | None = None,
 ) -> tuple[tuple[Track, ...], bool]:
     """Every GPU of the lease after the tick, and whether each of them was seen whole.
 
-    One that is not seen any more stays, as unknown, unless it can be told that it is gone. Without `trusted` nothing
-    counts as quiet.
+    One that is not seen any more stays, as unknown, unless it can be told that it is gone: no more than are `held`, by
+    the place's own word, can be there. Without `trusted` nothing counts as quiet.
     """
     before = {(one.machine, one.device): one for one in tracks}
     found, whole, new = [], True, set()
@@ -45,7 +51,10 @@ def follow(
         track, seen_whole = _seen(known, use, tick, terms, trusted)
         found.append(track)
         whole = whole and seen_whole
-    kept = [_unseen(one, tick) for one in before.values() if not _gone(one, found, new, subject)]
+    left = [one for one in before.values() if not _gone(one, found, new, subject)]
+    if held is not None:
+        left = sorted(left, key=lambda one: one.last, reverse=True)[: max(held - len(found), 0)]
+    kept = [_unseen(one, tick) for one in left]
     if not kept:
         return tuple(found), whole
     return tuple(sorted([*found, *kept], key=lambda one: (one.machine, one.device))), False

@@ -103,6 +103,19 @@ class Subject:
 
 
 @dataclass(frozen=True)
+class Held:
+    """What pods had of the GPUs that one lease is promised in a tick, by the word of the place itself.
+
+    `held` is how many they had at some time of it, `awaited` how many more are wanted by pods or workloads that wait.
+    `problem` says why that is not known; nothing else counts then.
+    """
+
+    held: int = 0
+    awaited: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class Observation:
     """What all sources together saw of one lease in the tick that ended at `at`.
 
@@ -110,6 +123,7 @@ class Observation:
     was none. `problems` say in words why something is missing: a source that did not answer, an exporter that
     restarted, a label that is not there. `sources` are the signals of machines that were there, such as
     `prometheus i-0abc cpu`; `asked` are the sources that are configured, `silent` those of them without an answer.
+    `held` and `awaited` are as in `Held`; `held` is `None` where nobody counted, and `uncounted` says why not.
     """
 
     lease_id: str
@@ -122,6 +136,9 @@ class Observation:
     sources: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
+    held: int | None = None
+    awaited: int = 0
+    uncounted: str = ""
 
 
 @dataclass(frozen=True)
