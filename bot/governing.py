@@ -21,7 +21,11 @@ from lessor.domain.people import Person
 from lessor.ports import StoredEvent
 from lessor.when import end_and_rest, speaks_of_an_end
 
-USAGE = "admin brake on|off|status reason, admin meter, admin verdicts, admin spare ID [WHEN] reason"
+USAGE = (
+    "admin brake on|off|status reason, admin meter, admin verdicts, admin spare ID [WHEN] reason, "
+    "admin confirm-closed ID reason"
+)
+VIA = "slack"
 VERDICTS_SINCE = timedelta(days=30)
 VERDICTS_MOST = 20
 WORDS_MOST = 400
@@ -38,7 +42,13 @@ class Governing:
     async def command(self, ask: Ask, text: str) -> None:
         """By its first word; anything else is answered with what there is."""
         word, rest = words.first(text.strip())
-        ways = {"brake": self._brake, "meter": self._meter, "verdicts": self._verdicts, "spare": self._spare}
+        ways = {
+            "brake": self._brake,
+            "meter": self._meter,
+            "verdicts": self._verdicts,
+            "spare": self._spare,
+            "confirm-closed": self._confirm_closed,
+        }
         try:
             person = await self._desk.person(ask)
             if not person.admin:
@@ -74,14 +84,16 @@ class Governing:
 
     async def _spare(self, ask: Ask, person: Person, text: str) -> Message:
         """Until then, or until its end where no time is named; `off` takes it back."""
-        word, _, rest = text.partition(" ")
-        lease_id = parse_lease_id(word)
-        if lease_id is None:
-            what = f"'{word[:40]}' is no lease id" if word else "the lease id is missing"
-            raise Refused("no-lease", f"{what}; write /gpu admin spare ID [WHEN] reason, or spare ID off")
+        lease_id, rest = _lease_and_rest(text, "spare ID [WHEN] reason, or spare ID off")
         until, reason = self._until(rest.strip(), person)
         told = await self._acting.act(ask, Verb.SPARE, lease_id, until=until, reason=reason)
         return told.message
+
+    async def _confirm_closed(self, ask: Ask, person: Person, text: str) -> Message:
+        """People were locked out of machines by hand, where no hook is left to see that."""
+        lease_id, reason = _lease_and_rest(text, "confirm-closed ID reason")
+        closed = await self._desk.gateway.entering.confirm_closed(lease_id, person.id, reason.strip(), VIA)
+        return self._say("closed_by_hand.j2", person, lease_id=lease_id, closed=closed)
 
     def _until(self, text: str, person: Person) -> tuple[datetime | None, str]:
         now = self._desk.now()
@@ -95,6 +107,16 @@ class Governing:
 
     def _say(self, template: str, person: Person, **values: Any) -> Message:
         return self._desk.message(template, zone=person.tz, now=self._desk.now(), **values)
+
+
+def _lease_and_rest(text: str, usage: str) -> tuple[str, str]:
+    """The lease that is named first, and what follows it. Raises `Refused` ("no-lease")."""
+    word, _, rest = text.partition(" ")
+    lease_id = parse_lease_id(word)
+    if lease_id is None:
+        what = f"'{word[:40]}' is no lease id" if word else "the lease id is missing"
+        raise Refused("no-lease", f"{what}; write /gpu admin {usage}")
+    return lease_id, rest
 
 
 def _dispute(stored: StoredEvent) -> dict[str, object]:

@@ -8,16 +8,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
+from typing import Protocol, runtime_checkable
 
 from lessor.domain.authority import require_steward
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Event, Lease, State, require_state
 from lessor.domain.people import Person
 from lessor.domain.provisioning import Credentials
+from lessor.domain.request import Place
 from lessor.ports import Keys, LeaseBook, PermanentError, Provider, ProviderError
 
 GIVEN = "access-given"
+CLOSED = "closed-by-hand"
+
+
+@runtime_checkable
+class Doors(Protocol):
+    """Lets people in by means that an organisation can take away, and then cannot see whether they get in still."""
+
+    def unseen(self, lease_id: str, place: Place) -> tuple[str, ...]:
+        """What people of the lease were let into and may be in, where nothing is there any more to see that."""
+        ...
+
+    def confirm_closed(self, lease_id: str, place: Place) -> None:
+        """Believe that nobody gets in there any more, since an administrator says so."""
+        ...
 
 
 class Entering:
@@ -53,6 +70,38 @@ class Entering:
         event = Event(GIVEN, self._clock(), person_id, {"until": given.until.isoformat(), "via": via})
         await asyncio.to_thread(self._ledger.note, lease.id, event)
         return given
+
+    async def confirm_closed(self, lease_id: str, person_id: str, reason: str, via: str) -> tuple[str, ...]:
+        """An administrator says that nobody gets into these machines any more, where nothing is left to see that.
+
+        On record with the reason before it is believed; the lease goes on with its next try. Raises `Refused`:
+        not-found, unknown-person, not-admin, no-reason, nothing-unseen, place-unreachable.
+        """
+        lease, person = await self._lease(lease_id), await self._person(person_id)
+        if not person.admin:
+            raise Refused("not-admin", "only administrators confirm that people are locked out; nothing was changed")
+        words = " ".join(reason.split())
+        if not words:
+            raise Refused("no-reason", "say how they were locked out: it goes on record; nothing was changed")
+        event = Event(CLOSED, self._clock(), person.id, {"reason": words[:500], "via": via})
+        try:
+            return await asyncio.to_thread(self._believe_closed, lease, event)
+        except ProviderError as error:
+            raise Refused("place-unreachable", f"{lease.request.place}: {error}; try again in a minute") from error
+
+    def _believe_closed(self, lease: Lease, event: Event) -> tuple[str, ...]:
+        place = lease.request.place
+        doors = self._providers.get(place.provider)
+        unseen = doors.unseen(lease.id, place) if isinstance(doors, Doors) else ()
+        if not isinstance(doors, Doors) or not unseen:
+            raise Refused(
+                "nothing-unseen",
+                f"nothing of {lease.id} has to be confirmed: nobody was let in, or lessor sees by itself who gets in",
+            )
+        said = {**event.data, "resources": ", ".join(unseen)}
+        self._ledger.note(lease.id, replace(event, data=said))
+        doors.confirm_closed(lease.id, place)
+        return unseen
 
     async def _ask(self, keys: Keys, lease: Lease) -> Credentials:
         place = lease.request.place

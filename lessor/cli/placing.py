@@ -1,4 +1,4 @@
-"""`lessor places check`: what every place lets lessor do, and what it does not."""
+"""`lessor places`: what every place lets lessor do and what it does not, and what only people can see there."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
 from lessor.checkups import check_places
+from lessor.cli.browsing import lease_id
 from lessor.cli.output import tell
-from lessor.cli.session import DONE, REFUSED, refusals
+from lessor.cli.session import DONE, REFUSED, Session, refusals
 from lessor.config import load
 from lessor.domain.checkup import Checkup
+from lessor.domain.people import Person
 from lessor.domain.request import Place
 from lessor.reload import LiveConfig
 from lessor.settings import read_settings
 from lessor.wiring import open_parts
+
+if TYPE_CHECKING:
+    from lessor.gateway import Gateway
+
+VIA = "cli"
 
 
 def check_configured_places(path: Path | None, as_json: bool) -> int:
@@ -33,6 +41,18 @@ def check_configured_places(path: Path | None, as_json: bool) -> int:
             parts.ledger.close()
         tell(as_json, {"places": [_facts(one) for one in found]}, *_lines(found))
     return DONE if all(one.fine for one in found) else REFUSED
+
+
+async def confirm_closed(
+    session: Session, gateway: Gateway, person: Person, text: str, reason: str, *, yes: bool
+) -> int:
+    """An administrator's word that nobody gets in any more, asked once more before it is believed."""
+    lease = lease_id(text)
+    session.confirm(f"Can really nobody get into the machines of {lease} any more?", yes=yes, needed=True)
+    closed = await gateway.entering.confirm_closed(lease, person.id, reason, VIA)
+    words = f"{', '.join(closed)}: it is on record that nobody gets in for {lease}; it goes on with its next try"
+    tell(session.as_json, {"id": lease, "closed": list(closed), "reason": reason}, words)
+    return DONE
 
 
 def _lines(found: tuple[Checkup, ...]) -> Iterator[str]:

@@ -46,7 +46,8 @@ class Booking:
     `since` is when it came into its phase; `granted_at` when its people were first let in. `token` is that of the
     launch that took it. `address` is the machine's, so that people can be locked out of what is in no inventory any
     more. `fresh_at` is when it was taken. `open_until` is until when its people are let in, which is not the end of the
-    booking while people decide on a later one.
+    booking while people decide on a later one. `let_in_at` is when lessor last let people in, or
+    began to; `None` when it never did, and once it was seen that nobody gets in any more.
     """
 
     lease_id: str
@@ -65,6 +66,7 @@ class Booking:
     fresh_at: datetime | None = None
     granted_at: datetime | None = None
     open_until: datetime | None = None
+    let_in_at: datetime | None = None
 
     @property
     def until(self) -> datetime:

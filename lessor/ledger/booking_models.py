@@ -36,6 +36,7 @@ class BookingRow(Base):
     fresh_at: Mapped[datetime | None]
     granted_at: Mapped[datetime | None]
     open_until: Mapped[datetime | None]
+    let_in_at: Mapped[datetime | None]
 
 
 class HealthRow(Base):

@@ -13,7 +13,7 @@ from lessor.ports import LedgerUnavailableError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-SCHEMA = "0005"
+SCHEMA = "0006"
 """The newest migration, so that a database that is up to date is recognised without loading Alembic."""
 
 SCRIPTS = "lessor.ledger:migrations"

@@ -82,3 +82,23 @@ async def test_the_meter_shows_each_source_and_that_nobody_watches(slack: Runnin
     assert "• `prometheus`: 24 GPUs and machines, 2 samples dropped, 0 capped; in use without a label: 10 % on" in told
     assert "• `cloudwatch`: *silent* for 3 ticks: HTTP 403 <denied>; last good answer" in told
     assert "The brake is off." in told
+
+
+async def test_an_administrator_confirms_that_people_were_locked_out_by_hand(world: World) -> None:
+    lease = await world.running(await world.ask())
+    admin = world.slack.person("admin")
+    await admin.command("/gpu", "admin confirm-closed")
+    await admin.wait_for_ephemeral("the lease id is missing; write /gpu admin confirm-closed ID reason")
+    await admin.command("/gpu", f"admin confirm-closed {lease.id}")
+    await admin.wait_for_ephemeral("say how they were locked out: it goes on record; nothing was changed")
+    await admin.command("/gpu", f"admin confirm-closed {lease.id} keys taken off")
+    await admin.wait_for_ephemeral(f"nothing of {lease.id} has to be confirmed")
+    world.cloud.unseen = lambda *_: ("dgx-1",)  # type: ignore[attr-defined]
+    world.cloud.confirm_closed = lambda *_: None  # type: ignore[attr-defined]
+    await admin.command("/gpu", f"admin confirm-closed {lease.id} keys taken off")
+    await admin.wait_for_ephemeral(f"On record: nobody gets into dgx-1 for `{lease.id}` any more.")
+    (said,) = [one.event for one in world.ledger.events(lease.id) if one.event.type == "closed-by-hand"]
+    assert (said.actor, dict(said.data)) == (
+        ADMIN.id,
+        {"reason": "keys taken off", "resources": "dgx-1", "via": "slack"},
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from lessor.providers.aws import Ec2Provider
 from lessor.providers.kubernetes.cluster import Cluster
 from lessor.providers.kubernetes.place import KubernetesPlace
 from lessor.sandbox.kubernetes.running import running_cluster
+from tests.builders import LEASE_ID
+from tests.cli.conftest import FakeGateway
 from tests.config.sample import VALID
 
 Lessor = Callable[..., Result]
@@ -79,3 +82,29 @@ def test_the_kubeconfig_is_that_of_the_environment(tmp_path: Path, monkeypatch: 
         monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/absent:{tmp_path}/other")
         cluster = Cluster(KubernetesPlace("lab", context="lab"), running.cluster.clock.now)
         assert cluster.endpoint() == (running.base_url, "")
+
+
+@dataclass
+class FakeEntering:
+    """Believes what it is told, and remembers who said it."""
+
+    told: list[tuple[str, str, str, str]] = field(default_factory=list)
+
+    async def confirm_closed(self, lease_id: str, person_id: str, reason: str, via: str) -> tuple[str, ...]:
+        self.told.append((lease_id, person_id, reason, via))
+        return ("dgx-1", "dgx-2")
+
+
+def test_that_people_were_locked_out_by_hand_is_confirmed_on_the_command_line(
+    lessor: Lessor, gateway: FakeGateway
+) -> None:
+    entering = gateway.entering = FakeEntering()
+    asked = lessor("places", "confirm-closed", LEASE_ID, "keys taken off")
+    assert (asked.exit_code, entering.told) == (1, [])
+    assert "nobody can be asked here, so add --yes to confirm" in asked.output
+    found = lessor("places", "confirm-closed", "7k3qxa2m", "keys taken off", "--yes")
+    words = f"dgx-1, dgx-2: it is on record that nobody gets in for {LEASE_ID}; it goes on with its next try"
+    assert (found.exit_code, found.stdout) == (0, f"{words}\n")
+    assert [(lease, *rest) for lease, _, *rest in entering.told] == [(LEASE_ID, "keys taken off", "cli")]
+    as_json = lessor("places", "confirm-closed", LEASE_ID, "keys taken off", "--yes", "--json")
+    assert json.loads(as_json.stdout) == {"id": LEASE_ID, "closed": ["dgx-1", "dgx-2"], "reason": "keys taken off"}

@@ -17,7 +17,7 @@ from lessor.domain.request import Place
 from lessor.entering import Entering
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import Heartbeat, LedgerUnavailableError, PermanentError, RetryableError
-from tests.builders import ACCESS, ASKED, LEASE_ID, READY, a_lease, a_person, a_request
+from tests.builders import ACCESS, ADMIN, ASKED, LEASE_ID, READY, a_lease, a_person, a_request
 from tests.fakes import FakeCloud
 
 NOW = READY + timedelta(hours=1)
@@ -40,9 +40,26 @@ class Cluster(FakeCloud):
 
 
 @dataclass
+class Cellar(FakeCloud):
+    """A pool of machines into which people were let by hooks that are gone; what is on record when it is told."""
+
+    there: tuple[str, ...] = ("dgx-1",)
+    refusal: Exception | None = None
+
+    def unseen(self, lease_id: str, place: Place) -> tuple[str, ...]:
+        if self.refusal is not None:
+            raise self.refusal
+        return self.there
+
+    def confirm_closed(self, lease_id: str, place: Place) -> None:
+        self.there = ()
+
+
+@dataclass
 class Door:
     ledger: SqlLedger
     cluster: Cluster
+    cellar: Cellar
     people: dict[str, Person]
     entering: Entering
 
@@ -56,7 +73,8 @@ class Door:
 @pytest.fixture
 def door(sqlite_url: str) -> Iterator[Door]:
     ledger, cluster = open_ledger(sqlite_url), Cluster(lambda: NOW)
-    people = {one.id: one for one in (a_person(), OTHER, LEAD)}
+    cellar = Cellar(lambda: NOW)
+    people = {one.id: one for one in (a_person(), OTHER, LEAD, ADMIN)}
 
     async def lease(lease_id: str) -> Lease:
         found = ledger.lease(lease_id)
@@ -67,9 +85,9 @@ def door(sqlite_url: str) -> Iterator[Door]:
     async def person(any_id: str) -> Person:
         return people[any_id]
 
-    providers = {"kubernetes": cluster, "aws": FakeCloud(lambda: NOW)}
+    providers = {"kubernetes": cluster, "aws": FakeCloud(lambda: NOW), "machines": cellar}
     entering = Entering(providers, ledger, lease, person, lambda: NOW)
-    yield Door(ledger, cluster, people, entering)
+    yield Door(ledger, cluster, cellar, people, entering)
     ledger.close()
 
 
@@ -162,3 +180,50 @@ def test_the_clock_is_the_records(door: Door) -> None:
     at = datetime.fromisoformat("2026-11-28T10:00:00+00:00")
     door.ledger.note(LEASE_ID, Event("access-given", at, "U0REQUESTER", {}))
     assert door.ledger.events(LEASE_ID)[-1].event.at == at
+
+
+def in_cellar(state: State = State.BLOCKED) -> Lease:
+    return replace(a_lease(state), request=replace(a_request(), place=Place("machines", "pool")))
+
+
+async def test_an_administrator_s_word_that_nobody_gets_in_is_on_record_and_believed(door: Door) -> None:
+    door.put(in_cellar())
+    assert await door.entering.confirm_closed(LEASE_ID, "U0ADMIN", " keys taken\noff by hand ", "cli") == ("dgx-1",)
+    said = {"reason": "keys taken off by hand", "resources": "dgx-1", "via": "cli"}
+    assert door.events()[1:] == [("closed-by-hand", "U0ADMIN", said)]
+    assert door.cellar.there == ()
+    with pytest.raises(Refused, match="nothing of gpu-7k3qxa2m has to be confirmed") as caught:
+        await door.entering.confirm_closed(LEASE_ID, "U0ADMIN", "again", "cli")
+    assert (caught.value.code, len(door.events())) == ("nothing-unseen", 2)
+
+
+@pytest.mark.parametrize(
+    ("who", "reason", "code"),
+    [
+        ("U0REQUESTER", "it is closed", "not-admin"),
+        ("U0LEAD", "it is closed", "not-admin"),
+        ("U0ADMIN", " ", "no-reason"),
+    ],
+)
+async def test_nobody_else_s_word_is_believed_and_none_without_a_reason(
+    door: Door, who: str, reason: str, code: str
+) -> None:
+    door.put(in_cellar())
+    with pytest.raises(Refused, match="nothing was changed") as caught:
+        await door.entering.confirm_closed(LEASE_ID, who, reason, "cli")
+    assert (caught.value.code, len(door.events()), door.cellar.there) == (code, 1, ("dgx-1",))
+
+
+async def test_where_it_is_seen_who_gets_in_nobody_s_word_is_asked_for(door: Door) -> None:
+    door.put(in_lab())
+    with pytest.raises(Refused) as caught:
+        await door.entering.confirm_closed(LEASE_ID, "U0ADMIN", "it is closed", "cli")
+    assert (caught.value.code, len(door.events())) == ("nothing-unseen", 1)
+
+
+async def test_a_pool_that_cannot_be_read_now_is_not_confirmed(door: Door) -> None:
+    door.put(in_cellar())
+    door.cellar.refusal = RetryableError("the ledger is locked", "ledger")
+    with pytest.raises(Refused, match="the ledger is locked; try again in a minute") as caught:
+        await door.entering.confirm_closed(LEASE_ID, "U0ADMIN", "it is closed", "cli")
+    assert (caught.value.code, len(door.events())) == ("place-unreachable", 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,24 @@ def test_going_down_leaves_nothing_and_going_up_again_works(empty_url: str) -> N
     with database.read() as connection:
         assert set(inspect(connection).get_table_names()) == TABLES
     database.close()
+
+
+def test_whoever_had_a_machine_before_may_be_in_it_until_that_is_seen_to_be_over(empty_url: str) -> None:
+    database = Database(empty_url)
+    database.make_room()
+    at = "2026-11-28 09:00:00"
+    row = f"'dgx-1', '0', '{at}', '{at}', 0, '%s', '{at}', '', '', '', '', '', '{at}', '{at}', NULL"
+    with database.write() as connection:
+        command.upgrade(schema.alembic_config(connection), "0005")
+        for lease, phase in enumerate(("booked", "held", "stopped", "ending", "ended")):
+            connection.execute(text(f"INSERT INTO bookings VALUES ('pool', 'gpu-{lease}', {row % phase})"))
+    database.close()
+    ledger = open_ledger(empty_url)
+    kept = ledger.bookings("pool", datetime(2026, 1, 1, tzinfo=UTC))
+    ledger.close()
+    nine = datetime(2026, 11, 28, 9, tzinfo=UTC)
+    found = [(one.phase.value, one.let_in_at) for one in kept]
+    assert found == [("booked", None), ("held", nine), ("stopped", None), ("ending", nine), ("ended", None)]
 
 
 def test_what_was_reserved_before_there_were_budgets_is_still_held(empty_url: str) -> None:

@@ -9,16 +9,18 @@ from pathlib import Path
 
 from lessor.domain.checkup import Checkup
 from lessor.ports import Heartbeat
-from lessor.providers.machines.letting import Letting
+from lessor.providers.machines.diary import Diary
+from lessor.providers.machines.letting import Letting, hooks_gone
 from lessor.providers.machines.pool import Pool
 
 NAMED = 10
 """Machines that are named; the count beside them is whole."""
 
 
-def check(pool: Pool, letting: Letting, heartbeat: Heartbeat) -> Checkup:
+def check(pool: Pool, letting: Letting, diary: Diary, heartbeat: Heartbeat) -> Checkup:
     """What is wrong, in words; nothing is changed by it."""
-    problems = [*_hooks(pool)]
+    held = diary.calendar(pool).bookings
+    problems = [*_hooks(pool), *filter(None, (hooks_gone(pool, one) for one in held))]
     access = letting.everywhere(pool, (), heartbeat)
     if access.problem:
         problems.append(access.problem)

@@ -13,7 +13,7 @@ from lessor.domain.errors import Refused
 from lessor.domain.resource import Resource
 from lessor.ports import Heartbeat, PermanentError, ProviderError
 from lessor.providers.machines.diary import Diary
-from lessor.providers.machines.letting import Letting
+from lessor.providers.machines.letting import Letting, hooks_gone, over
 from lessor.providers.machines.pool import Pool
 from lessor.providers.machines.seen import as_launched
 from lessor.providers.machines.usable import still
@@ -93,6 +93,8 @@ class Lifecycle:
         return _since(after, booking)
 
     def _started(self, pool: Pool, booking: Booking, heartbeat: Heartbeat) -> datetime:
+        if booking.phase is Phase.STOPPED and not pool.commands.let_in:
+            raise _cannot_let_in(pool, booking)
         open_ = booking.phase is Phase.HELD and self._open(pool, booking, heartbeat)
         if not open_:
             self._letting.let_in(pool, booking, heartbeat)
@@ -100,7 +102,9 @@ class Lifecycle:
         return _since(still(after, pool, booking, self._letting, heartbeat), booking)
 
     def _closed(self, pool: Pool, booking: Booking, heartbeat: Heartbeat) -> bool:
-        return not pool.commands.let_in or self._letting.who(pool, booking, heartbeat) == ()
+        if not pool.commands.let_in:
+            return not hooks_gone(pool, booking)
+        return self._letting.who(pool, booking, heartbeat) == ()
 
     def _open(self, pool: Pool, booking: Booking, heartbeat: Heartbeat) -> bool:
         if not pool.commands.let_in:
@@ -116,6 +120,15 @@ class Lifecycle:
         still(after, pool, booking, self._letting, heartbeat)
 
 
+def _cannot_let_in(pool: Pool, booking: Booking) -> PermanentError:
+    """People who were locked out by hooks that are gone: nothing is left to let them in again."""
+    return PermanentError(
+        f"the people of {booking.lease_id} were locked out of {booking.machine}, and lessor.yaml has no hooks of "
+        f"{pool.name} any more to let them in again; they stay locked out. Put grant, revoke and verify back",
+        "hooks-gone",
+    )
+
+
 def _turn(phase: Phase, *, anew: bool) -> Callable[[Calendar, Booking], Booking | None]:
     """Into a phase, `anew` also where it was in it on record and not in truth; nothing that is over is turned."""
 
@@ -129,7 +142,7 @@ def _turn(phase: Phase, *, anew: bool) -> Callable[[Calendar, Booking], Booking 
 
 def _since(after: Booking | None, before: Booking) -> datetime:
     if after is None or after.since is None:
-        raise PermanentError(f"{before.machine} is not for {before.lease_id} any more", "not-taken")
+        raise over(before)
     return after.since
 
 

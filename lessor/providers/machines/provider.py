@@ -23,7 +23,7 @@ from lessor.providers.machines.diary import Diary
 from lessor.providers.machines.health import HealthLooks
 from lessor.providers.machines.hooks import Access, Hooks, Runner
 from lessor.providers.machines.launching import Launcher
-from lessor.providers.machines.letting import Letting, People
+from lessor.providers.machines.letting import Letting, People, hooks_gone
 from lessor.providers.machines.lifecycle import Lifecycle
 from lessor.providers.machines.offers import Offers
 from lessor.providers.machines.pool import Pool
@@ -34,7 +34,7 @@ from lessor.providers.machines.usable import Usable
 
 
 class MachinesProvider:
-    """Implements `Provider`, `Watch`, `Capacity` and `Bookings`. Calls block; it may be shared between threads.
+    """Implements `Provider`, `Watch`, `Capacity`, `Doors` and `Bookings`. Calls block; threads may share it.
 
     `pools` is by the name in `lessor.yaml`. Whose a machine is stands in `book`; `people` says who is let in for a
     lease and its owner.
@@ -56,7 +56,7 @@ class MachinesProvider:
         hooks = Hooks(runner)
         self._diary = Diary(book, clock)
         self._offers = Offers(catalogue)
-        self._letting = Letting(hooks, people)
+        self._letting = Letting(hooks, people, self._diary)
         self._health = HealthLooks(self._diary, hooks, clock)
         self._launcher = Launcher(self._diary, self._offers, self._health, clock)
         self._removal = Removal(self._diary, self._letting, clock)
@@ -94,7 +94,8 @@ class MachinesProvider:
             return Sighting((), self._clock(), False, str(error))
         access = self._letting.everywhere(pool, bookings, _silent)
         silent = seen.unread(pool, bookings, access)
-        problems = [access.problem, f"who gets into {', '.join(silent)} could not be seen" if silent else ""]
+        unread = f"who gets into {', '.join(silent)} could not be seen" if silent else ""
+        problems = [access.problem, unread, *(hooks_gone(pool, one) for one in bookings)]
         strangers = seen.foreign(access, bookings, lease_id)
         late = seen.not_shown_yet(known, bookings, self._clock())
         found = (
@@ -163,7 +164,15 @@ class MachinesProvider:
 
     def checkup(self, place: Place) -> Checkup:
         """Whether the pool's inventory can be read, its executables are there, and its machines answer."""
-        return checking.check(self._pool(place), self._letting, _silent)
+        return checking.check(self._pool(place), self._letting, self._diary, _silent)
+
+    def unseen(self, lease_id: str, place: Place) -> tuple[str, ...]:
+        """Machines that people of the lease were let into, where no hook is there any more to see who gets in."""
+        return tuple(one.machine for one in self._letting.unseen(self._pool(place), lease_id))
+
+    def confirm_closed(self, lease_id: str, place: Place) -> None:
+        """Believe that nobody gets into these any more."""
+        self._letting.believe_closed(self._pool(place), lease_id)
 
     def book(self, lease: Lease, at: datetime) -> bool:
         """Keep a machine for an approved lease. Raises `Refused` ("booked") when one with a start cannot have any."""

@@ -13,6 +13,7 @@ from lessor.domain.bookings import TAKEN, Booking, Phase
 from lessor.domain.machines import Fitness, Health, spelt_gpus
 from lessor.domain.resource import Condition, Kind, Resource
 from lessor.providers.machines.hooks import Access
+from lessor.providers.machines.letting import hooks_gone
 from lessor.providers.machines.pool import Pool
 
 NOT_OURS = "people get in for this lease, but nothing shows that lessor let them in"
@@ -29,7 +30,7 @@ def as_launched(bookings: Sequence[Booking]) -> tuple[Resource, ...]:
 def resource(pool: Pool, booking: Booking, access: Access, health: Mapping[str, Health]) -> Resource:
     """A booking as it is seen now; one that was never taken is nothing yet."""
     people = access.people(booking.machine, booking.lease_id)
-    condition, why = _condition(booking, people) if pool.commands.let_in else _unasked(booking)
+    condition, why = _condition(booking, people) if pool.commands.let_in else _unasked(pool, booking)
     ill = health.get(booking.machine)
     fault = ill.words or "it did not pass its health check" if ill and ill.fitness is Fitness.UNFIT else ""
     return replace(_resource(booking, condition, why), fault=fault if booking.phase in TAKEN else "")
@@ -79,8 +80,10 @@ def _condition(booking: Booking, people: tuple[str, ...] | None) -> tuple[Condit
     return (Condition.STOPPED, CLOSED) if booking.granted_at else (Condition.PENDING, "nobody was let in yet")
 
 
-def _unasked(booking: Booking) -> tuple[Condition, str]:
+def _unasked(pool: Pool, booking: Booking) -> tuple[Condition, str]:
     """Where lessor lets nobody in, a machine is the lease's for as long as that is on record."""
+    if unseen := hooks_gone(pool, booking):
+        return Condition.UNKNOWN, unseen
     if booking.phase is Phase.HELD:
         return (Condition.RUNNING if booking.granted_at else Condition.PENDING), ""
     words = {Phase.STOPPED: Condition.STOPPED, Phase.ENDING: Condition.DELETING, Phase.ENDED: Condition.GONE}
