@@ -223,6 +223,25 @@ async def test_a_revoke_that_fails_keeps_the_lease_open_and_the_machine_taken(wo
     assert pool.open_to("dgx-1") == {}
 
 
+async def test_a_lease_whose_hooks_are_gone_stays_open_until_somebody_says_that_nobody_gets_in(
+    world: World, pool: ServerPool
+) -> None:
+    handle, _ = await active(world, duration=8 * HOUR)
+    pool.hooks = False
+    provider = world.others["machines"]
+    provider._pools[PLACE.name] = pool.pool()
+    assert (await world.act(handle, Verb.RELEASE, REQUESTER)).ok
+    await world.told(handle, "stop-failed")
+    await world.sleep(2 * HOUR)
+    stuck = await world.lease(handle)
+    assert stuck.state is State.ENDING
+    assert f"lessor places confirm-closed {handle.id}" in stuck.problem
+    assert pool.open_to("dgx-1") == {handle.id: ["requester@example.test"]}
+    (pool.root / "dgx-1" / "authorized_keys").unlink()
+    provider.confirm_closed(handle.id, PLACE)
+    assert (await handle.result()).state == "closed"
+
+
 async def test_a_lease_takes_the_grace_of_its_place_with_it(world: World, pool: ServerPool) -> None:
     own = {PLACE.name: 15 * MINUTE}
     engine = TemporalEngine(world.env.client, Terms, grace=lambda place: own.get(place.name))
