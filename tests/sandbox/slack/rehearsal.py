@@ -77,8 +77,19 @@ def card(decided: str = "") -> list[Json]:
     return [*blocks, {"type": "actions", "elements": [button("approve", "Approve", style="primary"), deny, overflow]}]
 
 
+def field(block_id: str, label: str, element: Json, **more: Any) -> Json:
+    return {"type": "input", "block_id": block_id, "label": plain(label), "element": element, **more}
+
+
 def request_view(quote: str = "Choose a GPU") -> Json:
     """A modal with a field of every kind."""
+    gpus = {"type": "static_select", "action_id": "gpu_choice", "options": options("A100", "H100")}
+    count = {"type": "number_input", "action_id": "count_typed", "is_decimal_allowed": False}
+    purpose = {"type": "plain_text_input", "action_id": "purpose_typed", "multiline": True, "max_length": 300}
+    ends = {"type": "datetimepicker", "action_id": "ends_picked", "initial_date_time": 1780318800}
+    markets = {"type": "radio_buttons", "action_id": "market_picked", "options": options("On-demand", "Spot")}
+    teams = {"type": "external_select", "action_id": "team_typed", "min_query_length": 1}
+    watchers = {"type": "multi_users_select", "action_id": "watchers_picked"}
     return {
         "type": "modal",
         "callback_id": "request",
@@ -87,69 +98,14 @@ def request_view(quote: str = "Choose a GPU") -> Json:
         "close": plain("Cancel"),
         "notify_on_close": True,
         "blocks": [
-            {
-                "type": "input",
-                "block_id": "gpu",
-                "dispatch_action": True,
-                "label": plain("GPU"),
-                "element": {"type": "static_select", "action_id": "gpu_choice", "options": options("A100", "H100")},
-            },
-            {
-                "type": "input",
-                "block_id": "count",
-                "label": plain("How many"),
-                "element": {
-                    "type": "number_input",
-                    "action_id": "count_typed",
-                    "is_decimal_allowed": False,
-                    "min_value": "1",
-                    "max_value": "16",
-                },
-            },
+            field("gpu", "GPU", gpus, dispatch_action=True),
+            field("count", "How many", {**count, "min_value": "1", "max_value": "16"}),
             section(f"*Quote:* {quote}", block_id="quote"),
-            {
-                "type": "input",
-                "block_id": "purpose",
-                "label": plain("Purpose"),
-                "hint": plain("Approvers read this."),
-                "element": {
-                    "type": "plain_text_input",
-                    "action_id": "purpose_typed",
-                    "multiline": True,
-                    "max_length": 300,
-                },
-            },
-            {
-                "type": "input",
-                "block_id": "ends",
-                "label": plain("Until"),
-                "element": {"type": "datetimepicker", "action_id": "ends_picked", "initial_date_time": 1780318800},
-            },
-            {
-                "type": "input",
-                "block_id": "market",
-                "label": plain("Market"),
-                "optional": True,
-                "element": {
-                    "type": "radio_buttons",
-                    "action_id": "market_picked",
-                    "options": options("On-demand", "Spot"),
-                },
-            },
-            {
-                "type": "input",
-                "block_id": "team",
-                "label": plain("Team"),
-                "optional": True,
-                "element": {"type": "external_select", "action_id": "team_typed", "min_query_length": 1},
-            },
-            {
-                "type": "input",
-                "block_id": "watchers",
-                "label": plain("Tell these people too"),
-                "optional": True,
-                "element": {"type": "multi_users_select", "action_id": "watchers_picked"},
-            },
+            field("purpose", "Purpose", purpose, hint=plain("Approvers read this.")),
+            field("ends", "Until", ends),
+            field("market", "Market", markets, optional=True),
+            field("team", "Team", teams, optional=True),
+            field("watchers", "Tell these people too", watchers, optional=True),
         ],
     }
 
@@ -157,7 +113,13 @@ def request_view(quote: str = "Choose a GPU") -> Json:
 def rehearsal(slack: RunningSandbox, heard: list[Json]) -> AsyncApp:
     """Commands, a modal with a live quote, a card with a decision, suggestions and App Home; notes in `heard`."""
     app = bolt_app(slack)
+    _asks(app, heard)
+    _decides(app, heard)
+    _talks(app, heard)
+    return app
 
+
+def _asks(app: AsyncApp, heard: list[Json]) -> None:
     @app.command("/gpu")
     async def gpu(ack: Any, body: Json, client: AsyncWebClient) -> None:
         await ack()
@@ -187,6 +149,8 @@ def rehearsal(slack: RunningSandbox, heard: list[Json]) -> AsyncApp:
         heard.append(values)
         await client.chat_postMessage(channel="C0GPUAPPROVALS", text="Request gpu-7k3qxa2m", blocks=card())
 
+
+def _decides(app: AsyncApp, heard: list[Json]) -> None:
     @app.action("approve")
     async def approve(ack: Any, body: Json, client: AsyncWebClient) -> None:
         await ack()
@@ -201,6 +165,8 @@ def rehearsal(slack: RunningSandbox, heard: list[Json]) -> AsyncApp:
         await ack()
         heard.append(body)
 
+
+def _talks(app: AsyncApp, heard: list[Json]) -> None:
     @app.event("app_home_opened")
     async def home(event: Json, client: AsyncWebClient) -> None:
         view = {"type": "home", "blocks": [{"type": "header", "text": plain("Your leases")}, section("None yet.")]}
@@ -210,5 +176,3 @@ def rehearsal(slack: RunningSandbox, heard: list[Json]) -> AsyncApp:
     async def said(event: Json, say: Any) -> None:
         heard.append(event)
         await say(text=f"You said: {event['text']}", thread_ts=event["ts"])
-
-    return app
