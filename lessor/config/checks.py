@@ -183,11 +183,11 @@ def _places(config: Config) -> Found:
                 (*path, "name"),
                 f"'{place.name}' is the name of the place on line {config.line(('places', other))} too",
             )
-        yield from _place(place, path)
+        yield from _place(config, place, path)
 
 
-def _place(place: PlaceConfig, path: KeyPath) -> Found:
-    yield from _kind(place, path)
+def _place(config: Config, place: PlaceConfig, path: KeyPath) -> Found:
+    yield from _kind(config, place, path)
     yield from check_rates(place, path)
     regions = ", ".join(place.regions)
     for index, zone in enumerate(place.zones):
@@ -204,7 +204,7 @@ def _place(place: PlaceConfig, path: KeyPath) -> Found:
         yield (*path, "external_id_env"), "is of use only together with role_arn"
 
 
-def _kind(place: PlaceConfig, path: KeyPath) -> Found:
+def _kind(config: Config, place: PlaceConfig, path: KeyPath) -> Found:
     """A place has the section of its own provider, and none of another's."""
     for provider, section in (("kubernetes", place.kubernetes), ("machines", place.machines)):
         if section is not None and place.provider != provider:
@@ -212,7 +212,7 @@ def _kind(place: PlaceConfig, path: KeyPath) -> Found:
         if section is None and place.provider == provider:
             yield path, f"is a place of provider {provider} without its section; add {provider}: {{}}"
     if place.machines is not None:
-        yield from check_pool(place.machines, (*path, "machines"))
+        yield from check_pool(place.machines, (*path, "machines"), config.line)
     if place.provider == "aws" and not place.regions:
         yield path, "has no regions; add regions: [us-east-1], the preferred one first"
     if place.kubernetes is not None:

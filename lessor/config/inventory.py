@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,23 +39,33 @@ class InventoryFile(Section):
     """Machines by name."""
 
 
-def machines_of(pool: MachinesConfig, folder: Path) -> tuple[MachineConfig, ...]:
-    """All machines of a pool, those of its file and those beside it. Raises `ConfigError`; names are there once."""
+def machines_of(
+    pool: MachinesConfig, folder: Path, line: Callable[[KeyPath], int] = lambda _: 0
+) -> tuple[MachineConfig, ...]:
+    """All machines of a pool, those of its file and those beside it. Raises `ConfigError`; names are there once.
+
+    `line` says on which line of `lessor.yaml` something of the pool is, 0 where that is not known.
+    """
     if not pool.inventory:
-        found, file = pool.machines, "lessor.yaml"
-    else:
-        path = folder / pool.inventory
-        found, file = (*read_inventory(path), *pool.machines), path.name
-    twice = _twice(one.name for one in found)
-    if twice:
-        raise ConfigError(
-            file, [Problem(0, "machines", f"'{twice}' is there twice; each machine has a name of its own")]
-        )
-    return found
+        return pool.machines
+    document, found = _read(folder / pool.inventory)
+    own = {one.name: line(("machines", index, "name")) for index, one in enumerate(pool.machines)}
+    both = [
+        document.problem(("machines", index, "name"), _named_too(one.name, own[one.name], " of lessor.yaml"))
+        for index, one in enumerate(found)
+        if one.name in own
+    ]
+    if both:
+        raise ConfigError(document.file, both)
+    return (*found, *pool.machines)
 
 
 def read_inventory(path: Path) -> tuple[MachineConfig, ...]:
     """The machines in a file that ends with .csv, or else holds YAML. Raises `ConfigError` with all that is wrong."""
+    return _read(path)[1]
+
+
+def _read(path: Path) -> tuple[Document, tuple[MachineConfig, ...]]:
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -68,20 +78,22 @@ def read_inventory(path: Path) -> tuple[MachineConfig, ...]:
         found = InventoryFile.model_validate_json(json.dumps(document.data))
     except ValidationError as error:
         raise ConfigError(path.name, [*document.problems, *problems(error, document, InventoryFile)]) from None
-    if document.problems:
-        raise ConfigError(path.name, document.problems)
-    return found.machines
+    twice = [document.problem(at, words) for at, words in _twice(found.machines, ("machines",), document.line)]
+    if document.problems or twice:
+        raise ConfigError(path.name, [*document.problems, *twice])
+    return document, found.machines
 
 
 def check_inventories(config: Config, folder: Path) -> None:
     """Raises `ConfigError` for the first pool whose machines cannot be used."""
-    for place in config.places:
+    for index, place in enumerate(config.places):
         if place.machines is not None:
-            machines_of(place.machines, folder)
+            root: KeyPath = ("places", index, "machines")
+            machines_of(place.machines, folder, lambda path, root=root: config.line((*root, *path)))  # type: ignore[misc]
 
 
-def check_pool(pool: MachinesConfig, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
-    """What contradicts itself in a pool, as far as `lessor.yaml` alone shows it."""
+def check_pool(pool: MachinesConfig, path: KeyPath, line: Callable[[KeyPath], int]) -> Iterator[tuple[KeyPath, str]]:
+    """What contradicts itself in a pool, as far as `lessor.yaml` alone shows it; `line` says where something is."""
     hooks = pool.hooks
     missing = [name for name in LETTING if not getattr(hooks, name)]
     if 0 < len(missing) < len(LETTING):
@@ -98,9 +110,7 @@ def check_pool(pool: MachinesConfig, path: KeyPath) -> Iterator[tuple[KeyPath, s
         yield (*path, "health_every"), f"is {spell(pool.health_every)}; the least is {spell(SOONEST)}"
     if not pool.machines and not pool.inventory:
         yield path, "has no machines; name some under machines, or a file with them as inventory"
-    twice = _twice(one.name for one in pool.machines)
-    if twice:
-        yield (*path, "machines"), f"'{twice}' is there twice; each machine has a name of its own"
+    yield from _twice(pool.machines, (*path, "machines"), line)
 
 
 def _table(text: str, file: str) -> Document:
@@ -129,7 +139,7 @@ def _check_heading(heading: Sequence[str], file: str) -> None:
     if not any(heading):
         words = "has no first row with the names of its columns, such as name,model,gpus"
         raise ConfigError(file, [Problem(1, "", words)])
-    twice = _twice(name for name in heading if name)
+    twice = next((name for name in heading if name and heading.count(name) > 1), "")
     if twice:
         raise ConfigError(file, [Problem(1, "", f"has two columns '{twice}'; keep one of them")])
 
@@ -138,6 +148,17 @@ def _value(name: str, cell: str) -> object:
     return int(cell) if name in NUMBERS and cell.isascii() and cell.isdigit() and len(cell) <= MOST_DIGITS else cell
 
 
-def _twice(names: Iterable[str]) -> str:
-    seen: set[str] = set()
-    return next((name for name in names if name in seen or seen.add(name)), "")  # type: ignore[func-returns-value]
+def _twice(
+    machines: Sequence[MachineConfig], root: KeyPath, line: Callable[[KeyPath], int]
+) -> Iterator[tuple[KeyPath, str]]:
+    """Each machine whose name another one has before it, with the line of that one."""
+    first: dict[str, int] = {}
+    for index, one in enumerate(machines):
+        other = first.setdefault(one.name, index)
+        if other != index:
+            yield (*root, index, "name"), _named_too(one.name, line((*root, other, "name")))
+
+
+def _named_too(name: str, line: int, file: str = "") -> str:
+    where = f"the machine on line {line}{file}" if line else f"another machine{file}"
+    return f"'{name}' is the name of {where} too; each machine has a name of its own"

@@ -105,8 +105,10 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_one_name_is_one_machine_over_file_and_configuration(tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text("machines: [{name: a, model: L4, gpus: 1}]\n")
     both = MachinesConfig(inventory="m.yaml", machines=(MachineConfig(name="a", model="L4", gpus=1),))
-    with pytest.raises(ConfigError, match="'a' is there twice"):
+    with pytest.raises(ConfigError) as caught:
         machines_of(both, tmp_path)
+    words = "'a' is the name of another machine of lessor.yaml too; each machine has a name of its own"
+    assert str(caught.value) == f"m.yaml:1: machines[0].name: {words}"
     alone = MachinesConfig(inventory="m.yaml", machines=(MachineConfig(name="b", model="L4", gpus=1),))
     assert [one.name for one in machines_of(alone, tmp_path)] == ["a", "b"]
 
@@ -119,7 +121,6 @@ def test_one_name_is_one_machine_over_file_and_configuration(tmp_path: Path) -> 
             "has no verify; without all of",
         ),
         ("machines: [{name: a, model: L4, gpus: 1}]\nhooks: {verify: [v]}", "has no grant and no revoke"),
-        ("machines: [{name: a, model: L4, gpus: 1}, {name: a, model: L4, gpus: 2}]", "'a' is there twice"),
         ("health_every: 5s\ninventory: m.csv", "is 5 s; the least is 10 s"),
         ("hooks: {timeout: 0s}\ninventory: m.csv", "is 0 s; allowed: up to 1 min 30 s"),
         ("hooks: {timeout: 5min}\ninventory: m.csv", "is 5 min; allowed: up to 1 min 30 s"),
@@ -130,6 +131,41 @@ def test_a_pool_that_contradicts_itself_is_refused(text: str, words: str) -> Non
     with pytest.raises(ConfigError) as caught:
         loads(placed(text))
     assert words in str(caught.value)
+
+
+SAME = "too; each machine has a name of its own"
+
+
+def test_of_two_machines_of_one_name_both_lines_are_told(tmp_path: Path) -> None:
+    a, b = "- {name: a, model: L4, gpus: 1}", "- {name: b, model: L4, gpus: 1}"
+    with pytest.raises(ConfigError) as caught:
+        loads(placed(f"machines:\n{a}\n{b}\n{a}\n{b}"))
+    (first, second), at = caught.value.problems, "places[0].machines.machines"
+    assert first.line > 2
+    assert second.line == first.line + 1
+    assert [(one.path, one.message) for one in (first, second)] == [
+        (f"{at}[2].name", f"'a' is the name of the machine on line {first.line - 2} {SAME}"),
+        (f"{at}[3].name", f"'b' is the name of the machine on line {second.line - 2} {SAME}"),
+    ]
+    path = tmp_path / "machines.csv"
+    path.write_text(f"{HEAD}a,L4,1\nb,L4,1\na,L4,2\n")
+    with pytest.raises(ConfigError) as caught:
+        read_inventory(path)
+    assert str(caught.value) == f"machines.csv:4: machines[2].name: 'a' is the name of the machine on line 2 {SAME}"
+
+
+def test_of_a_name_in_the_file_and_in_the_configuration_both_lines_are_told(tmp_path: Path) -> None:
+    (tmp_path / "machines.csv").write_text(f"{HEAD}b,L4,1\na,L4,1\n")
+    config = loads(
+        placed("inventory: machines.csv\nmachines:\n- {name: c, model: L4, gpus: 1}\n- {name: a, model: L4, gpus: 1}")
+    )
+    line = config.line(("places", 0, "machines", "machines", 1, "name"))
+    with pytest.raises(ConfigError) as caught:
+        check_inventories(config, tmp_path)
+    assert line > 1
+    assert str(caught.value) == (
+        f"machines.csv:3: machines[1].name: 'a' is the name of the machine on line {line} of lessor.yaml {SAME}"
+    )
 
 
 def test_a_pool_without_hooks_is_allowed(tmp_path: Path) -> None:
