@@ -83,14 +83,14 @@ class ProvisioningActivities:
                 sighting = provider.look(lease.id, place, self._known(lease.id))
                 sighting = replace(sighting, problem=problem or sighting.problem)
             self._see(lease, sighting)
-            return sighting
+            return sighting.cut()
 
     @blocking
     def look(self, ref: LeaseRef) -> Sighting:
         """What can be seen of the lease's resources now; changes nothing."""
         with as_application_errors(), beating_beside():
             lease = lease_of(self._ledger, ref)
-            return self._provider(lease).look(lease.id, lease.request.place, self._known(lease.id))
+            return self._provider(lease).look(lease.id, lease.request.place, self._known(lease.id)).cut()
 
     @blocking
     def set_end(self, move: MoveEnd) -> None:

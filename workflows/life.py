@@ -8,14 +8,11 @@ from workflows import calls
 from workflows.using import Using
 
 with workflow.unsafe.imports_passed_through():
-    from lessor.domain import life
+    from lessor.domain import disks, life
     from lessor.domain.lease import State
     from lessor.domain.provisioning import Provisioned
     from lessor.domain.resource import Kind, Resource, Sighting
     from lessor.retries import ErrorType
-
-DISKS_TOLD = 20
-"""How many disks of a lease are named when it is stopped; its namespace stands for the others."""
 
 
 class Life(Using):
@@ -156,17 +153,20 @@ class Life(Using):
         except FailureError as error:
             await self._stop_failed(calls.reason(error))
             return
-        disks = await self._disks()
+        seen = await self._disks()
         if self.lease.state is State.ENDING:
-            self._book.apply(life.stopped(self.lease, stopped_at, self._book.now, disks))
+            self._book.apply(life.stopped(self.lease, stopped_at, self._book.now, seen))
 
     async def _disks(self) -> tuple[Resource, ...]:
-        """What people made in their namespace and pay for: nobody knows of it before it is looked for."""
+        """What people made in their namespace and pay for: nobody knows of all of it before it is looked for."""
         if self.lease.request.place.provider != "kubernetes":
             return ()
         sighting = await self._look_or_unknown()
+        charged = disks.judged(self.lease, sighting, self._book.now)
+        if charged.events:
+            self._book.apply(charged)
         left = (one for one in sighting.left if one.ref not in sighting.foreign)
-        return tuple(one for one in left if one.kind in (Kind.CLAIM, Kind.VOLUME))[:DISKS_TOLD]
+        return tuple(one for one in left if one.kind in (Kind.CLAIM, Kind.VOLUME))
 
     async def _stop_failed(self, problem: str) -> None:
         """Never delete because a stop failed: people are told, and it is tried again. Gone already means clean up."""

@@ -5,11 +5,12 @@ What is on the bill is never rewritten. A disk that grew, or whose price is anot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
+from typing import TypeVar
 
 from lessor.domain import billing
 from lessor.domain.billing import Storage
@@ -24,6 +25,9 @@ OTHERS = "volume:others"
 """The disk of the line for all that is beyond the most; no place has one of that name."""
 
 NAMED = 20
+"""How many disks are named on a lease and on record; the others are told as a number."""
+
+Shown = TypeVar("Shown")
 
 
 def judged(lease: Lease, sighting: Sighting, now: datetime) -> Change:
@@ -71,6 +75,12 @@ def monthly(kept: Iterable[Storage]) -> Fraction | None:
     return sum((Fraction(one.monthly.amount) * Fraction(one.gib) for one in there if one.monthly), Fraction(0))
 
 
+def listed(found: Sequence[Shown], word: Callable[[Shown], str]) -> str:
+    """The first by a word for each, the others as a number."""
+    more = f"; and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    return "; ".join(word(one) for one in found[:NAMED]) + more
+
+
 def spelt_size(gib: int | Decimal) -> str:
     """`100 GiB`, `0.5 GiB`; a size that nobody knows is told as that."""
     return f"{float(gib):.6g} GiB" if gib else "of unknown size"
@@ -116,13 +126,8 @@ def _news(before: Kept, after: Kept) -> dict[str, str]:
     now = {one.disk: one for one in after if one.disk and one.end is None}
     begun = [one for ref, one in now.items() if was.get(ref) != one]
     gone = [one for ref, one in was.items() if ref not in now]
-    data = {"charged": _named(begun, _priced), "gone": _named(gone, lambda one: one.name or one.disk)}
+    data = {"charged": listed(begun, _priced), "gone": listed(gone, lambda one: one.name or one.disk)}
     return {name: words for name, words in data.items() if words}
-
-
-def _named(lines: list[Storage], word: Callable[[Storage], str]) -> str:
-    more = f"; and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
-    return "; ".join(word(one) for one in lines[:NAMED]) + more
 
 
 def _priced(line: Storage) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from lessor.domain import billing, storage
 from lessor.domain.deadlines import ends_no_earlier_than
+from lessor.domain.disks import NAMED, listed
 from lessor.domain.errors import Refused, instant
 from lessor.domain.extension import extend, require_time_left
 from lessor.domain.lease import IN_USE, Capacity, Change, Event, Lease, State, Warned, changed, minute, require_state
@@ -202,18 +203,18 @@ def end(lease: Lease, now: datetime) -> Change:
 def stopped(lease: Lease, stopped_at: datetime, now: datetime, disks: tuple[Resource, ...] = ()) -> Change:
     """Seen stopped; grace begins, or goes on after somebody started it from outside. The bill ended at `stopped_at`.
 
-    `disks` are claims and volumes that were seen then: those that people made are only known from now on (case D08).
+    `disks` are claims and volumes that were seen then (case D08): the first are on the lease, the others as a number.
     """
     require_state(lease, State.ENDING)
     ended_at = min(instant("stopped_at", stopped_at), now)
     since = lease.stopped_at or now
     data = {"at": _iso(ended_at), "deletes": _iso(since + lease.terms.grace)}
-    data |= {"disks": "; ".join(spelt_disk(one) for one in disks)} if disks else {}
+    data |= {"disks": listed(disks, spelt_disk)} if disks else {}
     event = Event("stopped", now, "lessor", data)
     fields: dict[str, object] = {"spans": billing.ended(lease.spans, ended_at), "next_try": None, "problem": ""}
-    seen = {one.ref for one in disks}
+    seen = {one.ref for one in disks[:NAMED]}
     others = tuple(one for one in machines(lease, Condition.STOPPED) if one.ref not in seen)
-    fields["resources"] = (*others, *disks)
+    fields["resources"] = (*others, *disks[:NAMED])
     return changed(lease, event, state=State.STOPPED, stopped_at=since, **fields)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -31,6 +31,10 @@ COMPUTE = frozenset({Kind.INSTANCE, Kind.NAMESPACE, Kind.WORKLOAD, Kind.MACHINE}
 
 LEASED = frozenset({Kind.INSTANCE, Kind.NAMESPACE, Kind.MACHINE})
 """The kinds that a lease is for: what else it has was made inside of or beside them."""
+
+
+CARRIED = 1_000
+"""How many things of one lease an answer carries at most, so that it fits into a message of the workflow server."""
 
 
 class Condition(StrEnum):
@@ -122,6 +126,15 @@ class Sighting:
     def left(self) -> tuple[Resource, ...]:
         """What still exists or cannot be shown to be gone."""
         return tuple(r for r in self.resources if r.condition is not Condition.GONE)
+
+    def cut(self, most: int = CARRIED) -> Sighting:
+        """The same with `most` things at most, those first that decide what a lease is and costs."""
+        if len(self.resources) <= most:
+            return self
+        first = sorted(self.resources, key=lambda one: (one.kind not in COMPUTE, one.disk is None))[:most]
+        refs = {one.ref for one in first}
+        foreign = tuple(ref for ref in self.foreign if ref in refs)
+        return replace(self, resources=tuple(first), foreign=foreign, unnamed=len(self.resources) - most)
 
     @property
     def clean(self) -> bool:

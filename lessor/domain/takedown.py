@@ -165,7 +165,8 @@ def looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
 
 def _looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     left = tuple(r.ref for r in sighting.left if not _kept(lease, r))
-    if sighting.complete and not sighting.unnamed and not left:
+    left += (f"and {sighting.unnamed} more",) if sighting.unnamed else ()
+    if sighting.complete and not left:
         return _clean_look(lease, sighting, now)
     left = left or (f"unknown: {sighting.problem}",)
     if sighting.complete and not sighting.foreign and sighting.kept_until is not None and now < sighting.kept_until:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +28,12 @@ def count(value: Any) -> int | None:
     """A whole number of things, such as devices."""
     exact = quantity(value)
     return int(exact) if exact is not None and exact.denominator == 1 and exact >= 0 else None
+
+
+def digits(exact: Fraction) -> int | Decimal:
+    """The same amount as a number with all its digits, which every amount that `quantity` reads has."""
+    places = next(n for n in range(200) if (exact * 10**n).denominator == 1)
+    return Decimal(f"{int(exact * 10**places)}E-{places}") if places else int(exact)
 
 
 def moment(value: Any) -> datetime | None:

@@ -14,7 +14,17 @@ from lessor.domain.request import LeaseKind
 from lessor.domain.resource import Resource
 from lessor.ports import Heartbeat, PermanentError, RetryableError
 from lessor.providers.instants import instant
-from lessor.providers.kubernetes import access, inventory, launching, manifests, naming, offers, tenancy, workspace
+from lessor.providers.kubernetes import (
+    access,
+    inventory,
+    launching,
+    manifests,
+    naming,
+    offers,
+    tenancy,
+    volumes,
+    workspace,
+)
 from lessor.providers.kubernetes.api import NAMESPACE, RESOURCE_QUOTA, ROLE_BINDING
 from lessor.providers.kubernetes.ours import noted_at
 from lessor.providers.kubernetes.progress import Progress, of_workspace
@@ -84,7 +94,6 @@ def _launched_at(site: Site, there: Tenancy, since: datetime | None, heartbeat: 
 
 def _provisioned(site: Site, order: Order, there: Tenancy, at: datetime) -> Provisioned:
     disk = order.request.disk_gib if there.kind is LeaseKind.WORKSPACE else 0
-    priced = site.clock().astimezone(UTC).date() >= site.config.disk_since
     return Provisioned(
         resources=inventory.read(site, there.lease_id, launching.made(site, there)).resources(site, site.clock()),
         access=_access(site, there),
@@ -92,7 +101,7 @@ def _provisioned(site: Site, order: Order, there: Tenancy, at: datetime) -> Prov
         hourly=offers.rate(site, there.model, site.clock(), there.gpus),
         stoppable=True,
         disk_gib=disk,
-        disk_monthly=site.config.disk_monthly if disk and priced else None,
+        disk_monthly=volumes.gib_month(site, site.clock()) if disk else None,
     )
 
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from lessor.domain.money import Money
-from lessor.domain.resource import Kind
+from lessor.domain.resource import Disk, Kind
 from lessor.providers.kubernetes import owners
-from lessor.providers.kubernetes.amounts import quantity
+from lessor.providers.kubernetes.amounts import digits, quantity
 from lessor.providers.kubernetes.api import CLAIM, Obj
-from lessor.providers.kubernetes.ours import Record, noted_at, path
+from lessor.providers.kubernetes.ours import Record, created_at, noted_at, path
 from lessor.providers.kubernetes.site import Site
 
 GIB = 1024**3
@@ -32,12 +32,30 @@ def size(obj: Mapping[str, Any]) -> Fraction | None:
     return exact / GIB if exact is not None else None
 
 
+def gib_month(site: Site, at: datetime) -> Money | None:
+    """What a GiB costs for a month in the place; `None` is unknown (law 1)."""
+    return site.config.disk_monthly if at.astimezone(UTC).date() >= site.config.disk_since else None
+
+
 def monthly(site: Site, obj: Mapping[str, Any], at: datetime) -> Money | None:
     """What it costs a month at the place's price; `None` is unknown (law 1)."""
-    price, gib = site.config.disk_monthly, size(obj)
-    if price is None or gib is None or at.astimezone(UTC).date() < site.config.disk_since:
+    price, gib = gib_month(site, at), size(obj)
+    if price is None or gib is None:
         return None
     return Money.of(Fraction(price.amount) * gib, price.currency)
+
+
+def added(site: Site, volume: Mapping[str, Any], claims: Mapping[str, Obj], at: datetime) -> Disk | None:
+    """The disk behind a volume that is bound to one of these claims of people's, by uid; `None` of any other volume.
+
+    It is the lease's since both were there: a volume may be older than the claim that took it.
+    """
+    claim = claims.get(str((volume.get("spec", {}).get("claimRef") or {}).get("uid", "")))
+    if claim is None:
+        return None
+    since = max(created_at(volume) or at, created_at(claim) or at)
+    gib = size(volume)
+    return Disk(since, None if gib is None else digits(gib), gib_month(site, at), path(claim))
 
 
 def kind_of_disk(obj: Mapping[str, Any]) -> str:
