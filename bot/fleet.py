@@ -15,7 +15,7 @@ from bot.desk import Desk
 from bot.facts import kind_words
 from lessor.domain.errors import Refused
 from lessor.domain.fleet import Fleet, PlaceFleet, Tenant
-from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit, where
+from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, body, figures, unit, where
 from lessor.domain.people import Person
 from lessor.domain.pools import Holder
 
@@ -90,7 +90,7 @@ class FleetView:
         ]
         more = len(one.lines) - len(lines)
         values = {"place": one, "label": label, "lines": lines, "more": more, "zone": person.tz}
-        values["empty"] = EMPTY_CLOUD if one.on_demand else EMPTY
+        values |= {"empty": EMPTY_CLOUD if one.on_demand else EMPTY, "body": body(one.place)}
         return cut(self._desk.wording.parts("fleet_place.j2", **values)["title"], PLACE_MOST)
 
     def _ownerless(self, fleet: Fleet, person: Person) -> list[Block]:

@@ -30,7 +30,7 @@ GPUS = (
     Column("Free", whole=True),
     Column("Unhealthy", whole=True, spare=1),
     Column("Unknown", whole=True),
-    Column("On one node", whole=True, spare=2),
+    Column("Largest block", whole=True, spare=2),
     Column("Reserved", whole=True, spare=3),
     Column("Queued", whole=True, spare=4),
 )

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from lessor.domain.fleet import Line, Tenant
 from lessor.domain.pools import Census, Pool
+from lessor.domain.request import Place
 from lessor.domain.vacancy import Vacancy
 
 ON_DEMAND = "on demand"
@@ -39,6 +40,11 @@ def where(tenant: Tenant) -> str:
     return f"{place}: {apart[0].rpartition(':')[2]}" if len(apart) == 1 else place
 
 
+def body(place: Place) -> str:
+    """What GPUs of a place are in together: a machine of the organisation's own, else a node."""
+    return "machine" if place.provider == "machines" else "node"
+
+
 def number(amount: int | None) -> str:
     return "unknown" if amount is None else f"{amount:,}"
 
@@ -55,13 +61,13 @@ def vacancy_words(found: Vacancy, count: int) -> str:
     counted = f" {unit(found)}" if unit(found) else ""
     said = [f"{found.free:,}{of}{counted} free now"]
     if found.largest is not None and found.free:
-        said.append(f"at most {found.largest:,} on one node")
+        said.append(f"at most {found.largest:,} on one {body(found.place)}")
     if found.queued:
         said.append(f"{found.queued:,} wait in the queue")
     if found.fits(count) is False:
         said.append("fewer than are asked for, so it would wait")
     elif found.together(count) is False:
-        said.append("not all on one node")
+        said.append(f"not all on one {body(found.place)}")
     return ", ".join(said)
 
 

@@ -21,8 +21,8 @@ class Pool:
     machines that exist; `held` those that a pod, a claim or a lease holds now; `unhealthy` others on nodes that are
     cordoned, not ready or failed their check; `promised` those that leases may still take though nothing holds them;
     `reserved` those that a queue keeps without pods, or a calendar for the next lease; `free` what a new lease can get
-    now, and `largest` the most of them on one node. `queued` is how many wait for them in the place's own queue.
-    `hourly` is what one unit costs an hour now, `None` where that is not known or differs between them.
+    now, and `largest` the most of them on one node or machine. `queued` is how many wait for them in the place's own
+    queue. `hourly` is what one unit costs an hour now, `None` where that is not known or differs between them.
     """
 
     place: Place

@@ -1,4 +1,4 @@
-"""What a form can say of the GPUs that somebody is about to ask for: are there any, and on one node."""
+"""What a form can say of the GPUs that somebody is about to ask for: are there any, and all in one machine."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NAMELESS = "not all GPUs there say what model they are"
 class Vacancy:
     """One model in one place, in `unit`s; a number that is `None` is unknown, and `problem` says why.
 
-    `largest` is the most that is free on one node, `queued` how many wait in the place's own queue. A place that makes
-    machines `on_demand` has no such numbers: what it has is known when it is tried.
+    `largest` is the most that is free on one node or machine, `queued` how many wait in the place's own queue. A place
+    that makes machines `on_demand` has no such numbers: what it has is known when it is tried.
     """
 
     place: Place
@@ -37,7 +37,7 @@ class Vacancy:
         return None if self.free is None else self.free >= count
 
     def together(self, count: int) -> bool | None:
-        """Whether so many are free on one node; `None` where nobody knows."""
+        """Whether so many are free on one node or machine; `None` where nobody knows."""
         return None if self.largest is None else self.largest >= count
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from lessor.domain.bearing import Bearing, bearing
 from lessor.domain.fleet import PlaceFleet
-from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit, where
+from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, body, figures, unit, where
 from lessor.domain.pools import Holder
 from lessor.web.shown import Row, row
 
@@ -19,7 +19,7 @@ COUNTED = (
     ("leased", "Leased"),
     ("ownerless", "Ownerless"),
     ("free", "Free"),
-    ("largest", "Free on one node"),
+    ("largest", "Free on one {body}"),
     ("unhealthy", "Unhealthy"),
     ("unknown", "Unknown"),
     ("reserved", "Reserved"),
@@ -65,11 +65,13 @@ class Site:
 
 def sited(one: PlaceFleet, at: datetime, *, alone: bool) -> Site:
     """A place for the template. Owners are named there, by their ids. Of one shown `alone` no stray is left out."""
-    models = []
+    models, inside = [], body(one.place)
     for line in one.lines:
         said, counted = figures(line), unit(line)
         name = f"{line.model or UNNAMED} ({counted})" if counted else line.model or UNNAMED
-        models.append(Model(name, tuple((called, said[key]) for key, called in COUNTED), bearing(line)))
+        models.append(
+            Model(name, tuple((called.format(body=inside), said[key]) for key, called in COUNTED), bearing(line))
+        )
     tenants = (
         Occupied(row(tenant.lease, "", at), where(tenant), tenant.doing, tenant.flags) for tenant in one.tenants[:SHOWN]
     )

@@ -10,6 +10,8 @@ import pytest
 from bot.facts import facts
 from bot.notices import needs_hands
 from lessor.contracts import Answer, Notice
+from lessor.domain.fleet import Line, PlaceFleet
+from lessor.domain.fleet_words import body, figures
 from lessor.domain.ladder import Pause, Why
 from lessor.domain.lease import Lease, State, Unfit
 from lessor.domain.request import Place
@@ -66,3 +68,24 @@ def test_what_does_not_run_in_a_cluster_is_told_with_the_clusters_words_and_what
     assert slack_renderer().parts("unfit.j2", **well) == {"title": again}
     assert not needs_hands(lease, Notice.UNFIT)
     assert needs_hands(a_lease(State.ACTIVE), Notice.UNFIT)
+
+
+def test_machines_of_the_organisation_s_own_are_no_nodes() -> None:
+    pool = Place("machines", "pool")
+    line = Line("L4", total=8, leased=2, ownerless=0, free=4, unhealthy=0, unknown=0, reserved=2, largest=3)
+    for place, words in (
+        (
+            pool,
+            "free *4* of 8, at most 3 on one machine; leased 2, without a lease 0, unhealthy 0, unaccounted for 0, "
+            "kept for the next lease 2",
+        ),
+        (
+            Place("kubernetes", "lab"),
+            "free *4* of 8, at most 3 on one node; leased 2, without a lease 0, unhealthy 0, unaccounted for 0, "
+            "kept by a queue 2",
+        ),
+    ):
+        values = {"lines": [{"model": "L4", "on_demand": False, **figures(line), "unit": ""}], "body": body(place)}
+        found = PlaceFleet(place, NOW, (line,))
+        said = slack_renderer().parts("fleet_place.j2", place=found, label="x", more=0, empty="", zone="UTC", **values)
+        assert said["title"].endswith(f"\n• L4: {words}")

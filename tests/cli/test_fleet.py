@@ -64,7 +64,7 @@ def shown(result: Result) -> list[str]:
 def test_every_place_with_its_gpus_its_leases_and_what_has_none(lessor: Lessor) -> None:
     result = lessor("fleet", width="300")
     assert shown(result) == [
-        "Place GPUs Total Leased Ownerless Free Unhealthy Unknown On one node Reserved Queued",
+        "Place GPUs Total Leased Ownerless Free Unhealthy Unknown Largest block Reserved Queued",
         "lab A100-80GB 16 4 2 5 2 3 4 7",
         "lab A100-80GB-1g.10gb (slices of 1/7 GPU) 14 0 0 14 0 0",
         "us A100-80GB on demand 8 not looked for on demand on demand 0",

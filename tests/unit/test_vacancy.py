@@ -18,6 +18,15 @@ def census(*pools: Pool, problem: str = "") -> Census:
     return Census(LAB, datetime(2026, 11, 28, tzinfo=UTC), pools, problem=problem)
 
 
+def test_machines_of_the_organisation_s_own_are_no_nodes() -> None:
+    pool = Place("machines", "pool")
+    read = Census(pool, datetime(2026, 11, 28, tzinfo=UTC), (Pool(pool, "L4", total=24, free=16, largest=8),))
+    assert vacancy_words(vacancy(read, "L4"), 1) == "16 of 24 free now, at most 8 on one machine"
+    assert vacancy_words(vacancy(read, "L4"), 16) == (
+        "16 of 24 free now, at most 8 on one machine, not all on one machine"
+    )
+
+
 @pytest.mark.parametrize(
     ("read", "words"),
     [

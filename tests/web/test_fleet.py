@@ -59,6 +59,18 @@ async def test_every_place_shows_its_numbers_and_who_has_them(clusters: World) -
     assert [tag for tag, _ in elements(page) if tag == "img"] == []
 
 
+async def test_machines_of_the_organisation_s_own_are_no_nodes(world: World) -> None:
+    pool = Place("machines", "pool")
+
+    class Machines:
+        def census(self, place: Place) -> Census:
+            return Census(pool, world.now, (Pool(pool, "L4", total=4, free=3, largest=2),))
+
+    world.fleet = Surveying(world.ledger, {"machines": Machines()}, {}, lambda: [pool], lambda: world.now)
+    said = words(await read(world, "/fleet"))
+    assert "GPUs Total Leased Ownerless Free Free on one machine Unhealthy Unknown Reserved Queued L4 4 0" in said
+
+
 async def test_long_lists_are_cut_with_a_way_to_all_of_it(clusters: World) -> None:
     for number in range(1, 53):
         clusters.story(number, place=replace(a_place(), provider="kubernetes", name="lab", region=""))
