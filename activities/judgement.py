@@ -19,7 +19,8 @@ from lessor.domain.idle_review import at_maximum
 from lessor.domain.judging import advance
 from lessor.domain.ladder import Brake
 from lessor.domain.request import spell
-from lessor.domain.usage import Observation, Reading, Subject
+from lessor.domain.unheld import counted
+from lessor.domain.usage import Held, Observation, Reading, Subject
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +41,17 @@ class Before:
     report: MeterReport | None = None
 
 
-def observe(fleet: Mapping[str, Watched], readings: Readings, at: datetime) -> tuple[Observation, ...]:
-    """One observation for each lease, in the order of `fleet`.
+def observe(
+    fleet: Mapping[str, Watched], readings: Readings, held: Mapping[str, Held], at: datetime
+) -> tuple[Observation, ...]:
+    """One observation for each lease, in the order of `fleet`, with what its pods hold where that was asked.
 
     An answer that no sense can be made of is as good as none, and spoils no other source's (law 11).
     """
+    return tuple(counted(one, held.get(one.lease_id)) for one in _attributed(fleet, readings, at))
+
+
+def _attributed(fleet: Mapping[str, Watched], readings: Readings, at: datetime) -> tuple[Observation, ...]:
     subjects = [one.subject for one in fleet.values()]
     try:
         return attribute(subjects, readings.answers, at, readings.silent)

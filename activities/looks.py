@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from activities.fleet import Plan, Watched, watched
+from activities.holdings import Holdings
 from activities.judgement import judge_one, observe
 from activities.leases import lease_of
 from activities.readings import Sources
@@ -31,6 +32,7 @@ class Looks:
     def __init__(
         self,
         sources: Sources,
+        holdings: Holdings,
         ledger: Ledger,
         teller: Teller,
         clock: Callable[[], datetime],
@@ -38,6 +40,7 @@ class Looks:
         settings: Callable[[], MeterSettings],
     ) -> None:
         self._sources = sources
+        self._holdings = holdings
         self._ledger = ledger
         self._teller = teller
         self._clock = clock
@@ -70,9 +73,12 @@ class Looks:
         """Judged from the latest tick on, as if this were the next one. What was not seen whole now is unknown."""
         at, every = self._clock(), self._settings().every
         standing = await asyncio.to_thread(self._ledger.standing, one.lease.id)
-        for moment in _moments(standing, at, every):
-            readings = await self._sources.read(moment, every, (one.subject,))
-            (seen,) = observe({one.lease.id: one}, readings, moment)
+        moments = _moments(standing, at, every)
+        # Pods of a tick that was left out are not there any more: what ended since then counts for all of them.
+        asked = asyncio.ensure_future(self._holdings.of((one.subject,), moments[0] - every))
+        for moment in moments:
+            readings, held = await asyncio.gather(self._sources.read(moment, every, (one.subject,)), asked)
+            (seen,) = observe({one.lease.id: one}, readings, held, moment)
             standing = judge_one(standing, seen, one, every)
         assert standing is not None
         running = one.lease.state is State.ACTIVE

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 
 from temporalio import activity
 
@@ -17,6 +18,7 @@ from activities import gauges
 from activities.batches import each
 from activities.beating import beating
 from activities.fleet import Fleet, Plan, Watched
+from activities.holdings import Holdings
 from activities.judgement import Before, Found, brake_of, judge_one, observe, pages, verdicts
 from activities.looks import Looks
 from activities.readings import Readings, Sources, counted_on
@@ -29,6 +31,7 @@ from lessor.domain.idle import Standing
 from lessor.domain.idle_review import NEVER_IDLE, kept_up
 from lessor.domain.ladder import Brake
 from lessor.domain.lease import minute
+from lessor.domain.usage import Held
 from lessor.ports import Directory, LeaseRuns, Ledger, Telemetry
 
 __all__ = ["MeterActivities", "MeterSettings"]
@@ -43,7 +46,8 @@ class MeterActivities:
     """Holds the sources of telemetry, the ledger and the workflows of leases.
 
     Between ticks it remembers where leases stood; that is used only while the record says that nobody metered since.
-    `over` says which leases have to hear that the money they take from is used up.
+    `over` says which leases have to hear that the money they take from is used up, `places` are providers by their
+    kind: those that know it are asked what pods hold.
     """
 
     def __init__(
@@ -56,15 +60,17 @@ class MeterActivities:
         plan: Callable[[], Plan],
         settings: Callable[[], MeterSettings] = MeterSettings,
         over: Callable[[datetime], Sequence[tuple[str, OverBudget]]] = lambda _: (),
+        places: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
         self._sources = Sources(sources)
+        self._holdings = Holdings(places)
         self._ledger = ledger
         self._settings = settings
         self._fleet = Fleet(ledger, plan)
         self._runs = runs
         self._over = over
         self._teller = Teller(ledger, runs, directory)
-        self._looks = Looks(self._sources, ledger, self._teller, clock, plan, settings)
+        self._looks = Looks(self._sources, self._holdings, ledger, self._teller, clock, plan, settings)
         self._kept: tuple[datetime, dict[str, Standing]] | None = None
         self._warned: set[tuple[str, str]] = set()
 
@@ -121,16 +127,24 @@ class MeterActivities:
     async def _metered(
         self, wanted: MeterTick, before: Before, fleet: Mapping[str, Watched]
     ) -> tuple[MeterReport, tuple[Standing, ...]]:
-        readings = await self._sources.read(wanted.at, wanted.every)
-        return await asyncio.to_thread(self._judged, wanted, before, fleet, readings)
+        subjects = [one.subject for one in fleet.values()]
+        readings, held = await asyncio.gather(
+            self._sources.read(wanted.at, wanted.every), self._holdings.of(subjects, wanted.at - wanted.every)
+        )
+        return await asyncio.to_thread(self._judged, wanted, before, fleet, readings, held)
 
     def _judged(
-        self, wanted: MeterTick, before: Before, fleet: Mapping[str, Watched], readings: Readings
+        self,
+        wanted: MeterTick,
+        before: Before,
+        fleet: Mapping[str, Watched],
+        readings: Readings,
+        held: Mapping[str, Held],
     ) -> tuple[MeterReport, tuple[Standing, ...]]:
         """Judge and store; what another worker has stored of this tick meanwhile holds instead."""
         settings = self._settings()
         found: list[Found] = []
-        for seen, one in zip(observe(fleet, readings, wanted.at), fleet.values(), strict=True):
+        for seen, one in zip(observe(fleet, readings, held, wanted.at), fleet.values(), strict=True):
             found.append((seen, judge_one(before.standings.get(seen.lease_id), seen, one, wanted.every)))
         now = tuple(standing for _, standing in found)
         brake, doubt = brake_of(fleet, before, now, bool(readings.silent), settings.brake, self._ledger.brake())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import cast
@@ -101,6 +101,7 @@ class Meter:
     settings: MeterSettings = field(default_factory=MeterSettings)
     others: tuple[FakeTelemetry, ...] = ()
     over: Sequence[tuple[str, OverBudget]] = ()
+    places: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.restart()
@@ -111,7 +112,7 @@ class Meter:
         runs, directory = cast(LeaseRuns, self.runs), FakeDirectory(PEOPLE)
         now, plan, settings = (lambda: self.now), (lambda: self.plan), (lambda: self.settings)
         self.activities = MeterActivities(
-            sources, self.ledger, runs, directory, now, plan, settings, lambda _: self.over
+            sources, self.ledger, runs, directory, now, plan, settings, lambda _: self.over, self.places
         )
 
     def record(self, *leases: Lease) -> None:

@@ -213,7 +213,7 @@ def _meter(settings: Settings, parts: Parts, client: Client, directory: Director
         return parts.config.idle_plan
 
     over = Overspending(parts.ledger, lambda: parts.config.quota_plan).found
-    return MeterActivities(sources, parts.ledger, runs, directory, utc_now, plan, terms, over)
+    return MeterActivities(sources, parts.ledger, runs, directory, utc_now, plan, terms, over, parts.providers)
 
 
 def _meter_settings(config: Config) -> MeterSettings:

@@ -70,6 +70,11 @@ class Claims:
                     flag=_flag(claim, live, site.clock()),
                 )
 
+    def units(self, namespace: str) -> int:
+        """How many devices the claims of a namespace hold."""
+        mine = (one for one in self.claims if one["metadata"]["namespace"] == namespace)
+        return sum(_held(one, self.devices).total() for one in mine)
+
     def pools(self, site: Site) -> tuple[Pool, ...]:
         """The GPUs that are handed out by claims only; what of them a lease could get is not known."""
         held: Counter[tuple[str, Fraction]] = Counter()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from lessor.contracts import LABEL_LEASE, LABEL_MANAGED_BY, LABEL_TEAM, MANAGED_BY
 from lessor.domain.identity import LEASE_ID
 from lessor.domain.resource import Condition, Kind, Resource, Sighting, Tagged
-from lessor.ports import Heartbeat, PermanentError, ProviderError
+from lessor.ports import Heartbeat, ProviderError
 from lessor.providers.kubernetes import owners, pods, seen, volumes
 from lessor.providers.kubernetes.api import (
     CLAIM,
@@ -137,7 +137,7 @@ def conditions(site: Site) -> tuple[Tagged, ...]:
     """
     managed, now = f"{LABEL_MANAGED_BY}={MANAGED_BY}", site.clock()
     spaces = {one["metadata"]["name"]: one for one in site.api.list(NAMESPACE, labels=managed) if _leased(one)}
-    by_space, unread = _pods(site, spaces)
+    by_space, unread = pods.by_namespace(site, spaces)
     found: list[Tagged] = []
     for name, space in spaces.items():
         resource = _known(_space(site, space, by_space[name]), unread.get(name, ""))
@@ -186,24 +186,6 @@ def namespace_of(site: Site, lease_id: str) -> Obj | None:
     """The lease's own namespace, by its label and the server's word; `None` where there is none."""
     space = site.api.get(NAMESPACE, lease_id)
     return space if space is not None and made_by_us(space, lease_id) else None
-
-
-def _pods(site: Site, spaces: Collection[str]) -> tuple[dict[str, list[Obj]], dict[str, str]]:
-    """The pods of each namespace that have not ended, and why those of some may not be read. Raises if all may not."""
-    by_space: dict[str, list[Obj]] = {name: [] for name in spaces}
-    unread: dict[str, str] = {}
-    try:
-        for pod in pods.live(site):
-            by_space.get(pod["metadata"]["namespace"], []).append(pod)
-    except PermanentError as error:
-        for name in spaces if error.code == "forbidden" else ():
-            try:
-                by_space[name] = list(pods.live(site, name))
-            except PermanentError as refusal:
-                unread[name] = str(refusal)
-        if error.code != "forbidden" or len(unread) == len(by_space):
-            raise
-    return by_space, unread
 
 
 def _known(resource: Resource, why_not: str) -> Resource:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from lessor.domain.holding import Box, PodUse, asked
+from lessor.ports import PermanentError
 from lessor.providers.kubernetes import gpus
 from lessor.providers.kubernetes.amounts import count, moment
 from lessor.providers.kubernetes.api import POD, Obj
@@ -20,6 +21,24 @@ def live(site: Site, namespace: str = "") -> tuple[Obj, ...]:
     """All pods that have not ended, as they are. Raises `ProviderError` when they cannot all be read."""
     found = site.api.list(POD, namespace, fields=LIVE)
     return tuple(pod for pod in found if (pod.get("status") or {}).get("phase") not in ENDED)
+
+
+def by_namespace(site: Site, spaces: Collection[str]) -> tuple[dict[str, list[Obj]], dict[str, str]]:
+    """The pods of each namespace that have not ended, and why those of some may not be read. Raises if all may not."""
+    by_space: dict[str, list[Obj]] = {name: [] for name in spaces}
+    unread: dict[str, str] = {}
+    try:
+        for pod in live(site):
+            by_space.get(pod["metadata"]["namespace"], []).append(pod)
+    except PermanentError as error:
+        for name in spaces if error.code == "forbidden" else ():
+            try:
+                by_space[name] = list(live(site, name))
+            except PermanentError as refusal:
+                unread[name] = str(refusal)
+        if error.code != "forbidden" or len(unread) == len(by_space):
+            raise
+    return by_space, unread
 
 
 def uses(site: Site, found: Iterable[Obj]) -> tuple[PodUse, ...]:

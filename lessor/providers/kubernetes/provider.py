@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from lessor.domain.provisioning import Candidate, Credentials, Order, Provisione
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import Resource, Sighting, Tagged
+from lessor.domain.usage import Held
 from lessor.ports import Heartbeat, PermanentError
 from lessor.providers.kubernetes import (
     capacity,
@@ -22,6 +23,7 @@ from lessor.providers.kubernetes import (
     keys,
     launching,
     lifecycle,
+    occupancy,
     offers,
     ownership,
     removal,
@@ -36,7 +38,7 @@ from lessor.rendering import manifest_renderer
 
 
 class KubernetesProvider:
-    """Implements `Provider`, `Watch`, `Capacity`, `Keys` and `SelfCheck` for clusters. Threads may share it.
+    """Implements `Provider`, `Watch`, `Capacity`, `Occupancy`, `Keys` and `SelfCheck` for clusters. Threads may share it.
 
     `places` is by the name in `lessor.yaml`; `apis` opens the way into one, once and when it is first needed.
     `templates` is the organisation's folder of overriding templates.
@@ -122,6 +124,10 @@ class KubernetesProvider:
     def census(self, place: Place) -> Census:
         """What GPUs the cluster has and who holds them. What cannot be read is unknown and said."""
         return capacity.census(self._site(place))
+
+    def held(self, place: Place, since: datetime, leases: Collection[str]) -> dict[str, Held]:
+        """By lease, what pods had of its GPUs after `since`; what was not read whole is a problem, never nothing."""
+        return occupancy.held(self._site(place), since, leases)
 
     def credentials(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> Credentials:
         """A kubeconfig for the lease's namespace that runs out by itself and is stored nowhere."""

@@ -44,6 +44,11 @@ class Queued:
     settled_at: datetime | None = None
     conditions: tuple[str, ...] = ()
 
+    def kept(self, resource: str) -> int:
+        """Units of the resource that the queue keeps for it beyond what its pods hold."""
+        units = sum(units for (name, _), units in self.reserved.items() if name == resource)
+        return max(units - self.used.get(resource, 0), 0)
+
     def empty(self, now: datetime) -> bool:
         """Whether it has kept GPUs without a pod for too long."""
         return (
