@@ -34,27 +34,29 @@ def judged(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     """What a look shows of added disks, on the bill. Nothing changes unless it is news; an incomplete look is none."""
     if not sighting.complete:
         return Change(lease, ())
-    after = brought_up(lease.storage, sighting.resources, now, whole=not sighting.unnamed)
+    after = brought_up(lease.storage, sighting.resources, now, sighting.unnamed)
     if after == lease.storage:
         return Change(lease, ())
     return changed(lease, Event("disks-seen", now, "lessor", _news(lease.storage, after)), storage=after)
 
 
-def brought_up(kept: Kept, seen: Iterable[Resource], now: datetime, *, whole: bool = True) -> Kept:
+def brought_up(kept: Kept, seen: Iterable[Resource], now: datetime, unnamed: int = 0) -> Kept:
     """`kept` with the added disks as a look shows them: new ones since they are the lease's, those not seen ended now.
 
-    Unless it is the `whole` of what was seen, what is not there is not known to be gone (law 1).
+    Where more was seen than is named, what is not there is not known to be gone, and what there is costs more (law 1).
     """
     there = {one.ref: one for one in seen if one.kind is Kind.VOLUME and one.condition is not Condition.GONE}
     lines: list[Storage] = []
     for line in kept:
-        lines += _gone_on(line, there, now, whole) if line.disk and line.end is None else [line]
+        lines += _gone_on(line, there, now, not unnamed) if line.disk and line.end is None else [line]
     billed = {line.disk: line for line in lines if line.disk}
-    open_still = {ref for ref, line in billed.items() if line.end is None}
-    fresh = [(ref, one.disk) for ref, one in there.items() if one.disk is not None and ref not in open_still]
+    going = {ref for ref, line in billed.items() if line.end is None}
+    if OTHERS in going:
+        return tuple(lines)
+    fresh = [(ref, one.disk) for ref, one in there.items() if one.disk is not None and ref not in going]
     for ref, disk in sorted(fresh, key=lambda pair: (pair[1].since, pair[0])):
         lines.append(_line(ref, disk, min(max(disk.since, _ended_at(billed.get(ref), disk.since)), now)))
-    return _bounded(lines)
+    return _bounded(lines, [now] if unnamed else [])
 
 
 def added(kept: Iterable[Storage]) -> Kept:
@@ -109,13 +111,13 @@ def _line(ref: str, disk: Disk, start: datetime) -> Storage:
     return Storage(start, None, disk.gib or 0, disk.monthly if known else None, ref, disk.name)
 
 
-def _bounded(lines: list[Storage]) -> Kept:
+def _bounded(lines: list[Storage], unnamed: list[datetime]) -> Kept:
     """No more lines than a lease can carry: what is beyond them makes its cost unknown, which is said (law 1)."""
     others = [one for one in lines if one.disk == OTHERS]
     mine = [one for one in lines if one.disk != OTHERS]
-    beyond = mine[MOST:]
-    if beyond and not any(one.end is None for one in others):
-        start = max([min(one.start for one in beyond), *(one.end for one in others if one.end)])
+    since = [*(one.start for one in mine[MOST:]), *unnamed]
+    if since:
+        start = max([min(since), *(one.end for one in others if one.end)])
         others.append(Storage(start, None, 0, None, OTHERS, f"what came after {MOST:,} lines for disks"))
     return (*mine[:MOST], *others)
 

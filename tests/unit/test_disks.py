@@ -107,12 +107,36 @@ def test_what_was_charged_is_charged_on_when_only_its_claim_is_gone() -> None:
 
 
 def test_a_look_that_was_not_whole_ends_nothing() -> None:
-    assert brought_up((line(),), [volume("more")], DECEMBER, whole=False) == (line(), line("more"))
     lease = in_use(line())
     unread = a_sighting(at=DECEMBER, complete=False, problem="403")
     assert disks.judged(lease, unread, DECEMBER).lease is lease
-    unnamed = replace(a_sighting(at=DECEMBER), unnamed=3)
-    assert disks.judged(lease, unnamed, DECEMBER).lease is lease
+
+
+def test_what_was_seen_and_not_named_is_charged_at_an_unknown_price_and_ends_nothing() -> None:
+    others = Storage(DECEMBER, None, 0, None, disks.OTHERS, "what came after 1,000 lines for disks")
+    unnamed = replace(a_sighting(volume("more"), at=DECEMBER), unnamed=3)
+    lease = disks.judged(in_use(line()), unnamed, DECEMBER).lease
+    assert lease.storage == (line(), line("more"), others)
+    assert disks.judged(lease, unnamed, DECEMBER + DAY).lease is lease
+    swept = [Tagged(**vars(volume(name)), lease=lease.id) for name in ("data", "more", "x")]
+    assert sweep.unbilled([lease], swept, DECEMBER) == ()
+    gone = disks.judged(lease, a_sighting(at=DECEMBER), DECEMBER + DAY).lease.storage
+    assert [one.end for one in gone] == [DECEMBER + DAY] * 3
+
+
+def test_what_is_cut_off_is_counted_and_the_machines_and_the_disks_that_cost_come_first() -> None:
+    found = [*(replace(volume(f"c{n}"), kind=Kind.CLAIM, disk=None) for n in range(3)), volume(), an_instance()]
+    whole = replace(a_sighting(*found), foreign=("claim:c2@1", "volume:data@1"))
+    cut = whole.cut(3)
+    assert [one.kind for one in cut.resources] == [Kind.INSTANCE, Kind.VOLUME, Kind.CLAIM]
+    assert (cut.unnamed, cut.foreign, cut.clean) == (2, ("volume:data@1",), False)
+    assert whole.cut(5) is whole
+    nothing_left = replace(a_sighting(replace(volume(), condition=Condition.GONE)), unnamed=1)
+    assert not nothing_left.clean
+    lease = replace(a_lease(State.DELETING), storage=BASE, deleting_at=READY)
+    assert life.looked(lease, cut, READY + MINUTE).lease.left[-1] == "and 2 more"
+    assert life.looked(lease, nothing_left, READY + MINUTE).lease.state is State.DELETING
+    assert life.looked(lease, nothing_left, READY + MINUTE).lease.storage[0].end is None
 
 
 def test_a_clock_that_is_ahead_makes_no_negative_time() -> None:
