@@ -20,6 +20,7 @@ from lessor.books import (
     QuotaBook,
 )
 from lessor.contracts import Delivery, Metered, Notice, Observed, OverBudget, OwnerLeft, PageInput
+from lessor.domain.guarding import Roll, Strays
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person, Presence, Team
@@ -38,6 +39,7 @@ __all__ = [
     "Candidate",
     "Capacity",
     "Credentials",
+    "Dated",
     "Directory",
     "DirectoryUnavailableError",
     "Ended",
@@ -186,6 +188,23 @@ class Keys(Protocol):
 
     def credentials(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> Credentials:
         """A new access to the lease's resources. Raises `PermanentError` when there is nothing to get into."""
+        ...
+
+
+@runtime_checkable
+class Dated(Protocol):
+    """Reads from the resources themselves what the guard needs (law 10): nothing else has to work for it."""
+
+    def dated(self, place: Place) -> Roll:
+        """Every lease that shows in the place, region by region, with the end that stands on its machines.
+
+        What cannot be read is a problem of its own and hides nothing else (law 11). Raises `PermanentError` for
+        unknown places only.
+        """
+        ...
+
+    def unleased(self, place: Place) -> Strays:
+        """What holds GPUs in the place and carries no lease's tag, as `dated` does."""
         ...
 
 

@@ -9,6 +9,7 @@ import typer
 
 from lessor.cli.entering_app import entering_app
 from lessor.cli.fleet_app import fleet_app
+from lessor.cli.guard_app import guard_app
 from lessor.cli.idle_app import idle_app
 from lessor.cli.idling_app import idling_app
 from lessor.cli.meter_app import meter_app
@@ -43,6 +44,7 @@ app.add_typer(time_app)
 app.add_typer(meter_app)
 app.add_typer(idling_app)
 app.add_typer(fleet_app)
+app.add_typer(guard_app)
 app.add_typer(entering_app)
 
 

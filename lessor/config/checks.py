@@ -9,6 +9,7 @@ from lessor.config.budgeting import check_limits
 from lessor.config.clustering import check_cluster
 from lessor.config.configuration import Config
 from lessor.config.deciders import approver, check_stand_ins, varies
+from lessor.config.guarding import check_guard
 from lessor.config.idling import check_idling
 from lessor.config.inventory import check_pool
 from lessor.config.model import LeaseConfig, PlaceConfig
@@ -49,6 +50,7 @@ def check(config: Config) -> Found:
     yield from check_suggestions(config)
     yield from check_security(config)
     yield from check_notifications(config.notifications)
+    yield from check_guard(config.guard)
     yield from check_idling(config.idle, list(config.organisation.teams))
     yield from check_telemetry(config.telemetry, [place.name for place in config.places if place.provider == "aws"])
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from pydantic import Field, PrivateAttr
 
 from lessor.config.budgeting import quota_plan
+from lessor.config.guarding import GuardConfig
 from lessor.config.hours import HoursConfig
 from lessor.config.idling import IdleConfig, idle_plan
 from lessor.config.model import LeaseConfig, Organisation, PersonConfig, PlaceConfig, SlackConfig
@@ -52,6 +53,8 @@ class Config(Section):
     """When GPUs count as idle, who is warned, and when they are stopped."""
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     """Where it is read what GPUs and their machines do."""
+    guard: GuardConfig = Field(default_factory=GuardConfig)
+    """The second enforcer, which stops what runs past its end while Temporal, Slack and the ledger are down."""
 
     _document: Document = PrivateAttr(default_factory=lambda: Document("lessor.yaml", None))
 

@@ -23,7 +23,7 @@ ROUNDS = 3
 NAMED_ELSEWHERE = frozenset({"organisation", "places", "schedules", "security"})
 """Sections whose entries others refer to: with a part of them gone, a reference may only seem to be wrong."""
 
-BY_THEMSELVES = frozenset({"lease", "notifications"})
+BY_THEMSELVES = frozenset({"guard", "lease", "notifications"})
 """Sections that refer to nothing else."""
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -63,8 +64,11 @@ class Webhook:
         """Post the event unless it was taken before. Empty, or in words why it was not taken. Never raises."""
         if not self._hook.wants(notice):
             return ""
-        event = cloud_event(lease, notice, occasion, before, self._hook.source, now)
-        ref = MessageRef(f"{KEY}{event['id']}", lease.id)
+        return await self.post(cloud_event(lease, notice, occasion, before, self._hook.source, now), lease.id)
+
+    async def post(self, event: dict[str, Any], topic: str) -> str:
+        """Post an event unless it was taken before. Empty, or in words why it was not taken. Never raises."""
+        ref = MessageRef(f"{KEY}{event['id']}", topic)
         try:
             known = await asyncio.to_thread(self._book.message, ref.key)
             if known and known.ts:
@@ -73,11 +77,11 @@ class Webhook:
             await self._persistently(event["id"], encoded(event))
             await asyncio.to_thread(self._book.save_message, replace(ref, channel="webhook", ts=event["time"]))
         except (UndeliverableError, PostponedError) as error:
-            log.warning("event not taken", lease=lease.id, notice=notice.value, why=str(error))
+            log.warning("event not taken", topic=topic, type=event["type"], why=str(error))
             return str(error)
         except Exception as error:
             # Whatever went wrong with the second channel, the first one goes on (law 11).
-            log.exception("event not posted", lease=lease.id, notice=notice.value)
+            log.exception("event not posted", topic=topic, type=event["type"])
             return f"{self._where}: {type(error).__name__}"
         return ""
 

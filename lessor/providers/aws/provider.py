@@ -12,12 +12,13 @@ import boto3
 import structlog
 
 from lessor.catalog import Catalogue
+from lessor.domain.guarding import Roll, Strays
 from lessor.domain.provisioning import Candidate, Order, Provisioned
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import Condition, Resource, Sighting, Tagged
 from lessor.ports import Heartbeat, PermanentError, ProviderError
-from lessor.providers.aws import attribution, inventory
+from lessor.providers.aws import attribution, ends, inventory
 from lessor.providers.aws.errors import QUOTA, quota_exceeded
 from lessor.providers.aws.launching import Launcher
 from lessor.providers.aws.lifecycle import Lifecycle
@@ -41,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 
 class Ec2Provider:
-    """Implements `Provider` and `Watch` for EC2. Calls block; it may be shared between threads.
+    """Implements `Provider`, `Watch` and `Dated` for EC2. Calls block; it may be shared between threads.
 
     `places` is by the name in `lessor.yaml`. `poll_every` is how often waiting reads a region, however many wait.
     `templates` is the organisation's folder of overriding templates.
@@ -183,6 +184,14 @@ class Ec2Provider:
     def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
         """Tag what somebody attached to our machines later; returns what was tagged (case C10)."""
         return tuple(r for site in self._sites(place) for r in attribution.attribute(site, heartbeat))
+
+    def dated(self, place: Place) -> Roll:
+        """Every lease that shows in the account, region by region, with the end that stands on its machines."""
+        return ends.dated(self._sites(place), place)
+
+    def unleased(self, place: Place) -> Strays:
+        """Machines with GPUs that run and carry no lease's tag."""
+        return ends.unleased(self._sites(place), place, self._types, self._offers)
 
     def _candidate(self, site: Site, order: Order, offer: Offer, zone: str) -> Candidate:
         machines = self._offers.machines(site, order.request.need, offer.instance_type)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from lessor.contracts import LABEL_LEASE, LABEL_MANAGED_BY, LABEL_TEAM, MANAGED_BY
 from lessor.domain.identity import LEASE_ID
+from lessor.domain.request import LeaseKind
 from lessor.domain.resource import Condition, Kind, Resource, Sighting, Tagged
 from lessor.ports import Heartbeat, ProviderError
 from lessor.providers.kubernetes import owners, pods, seen, volumes
@@ -22,7 +23,7 @@ from lessor.providers.kubernetes.api import (
     ApiKind,
     Obj,
 )
-from lessor.providers.kubernetes.ours import Record, applied_by_us, identity, labels, made_by_us, noted_at
+from lessor.providers.kubernetes.ours import Record, applied_by_us, identity, labels, made_by_us, note, noted_at
 from lessor.providers.kubernetes.owners import Top, Tree
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.stalled import stalled
@@ -38,7 +39,7 @@ ELSEWHERE = {
 """What may carry a lease's label outside of its namespace: copies that somebody made."""
 
 SHOWN = 100
-"""How many workloads or claims of one lease a sighting carries: its namespace stands for the others."""
+"""How many workloads of one lease a sighting carries: its namespace stands for the others."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,9 @@ class Inventory:
         running = self.tree.pods
         found = [_space(site, self.namespace, running)] if self.namespace is not None else []
         found += [seen.workload(top) for top in self.tops[:SHOWN]]
-        found += [seen.claim(site, one, running, now) for one in self.claims[:SHOWN]]
-        found += [seen.volume(site, one, now) for one in self.volumes]
+        found += [seen.claim(site, one, running, now) for one in self.claims]
+        theirs = _peoples(self.namespace, self.claims) if self.namespace is not None else {}
+        found += [_volume(site, one, theirs, now) for one in self.volumes]
         return (*found, *(seen.other(kind, obj) for kind, obj in self.foreign))
 
     @property
@@ -136,29 +138,54 @@ def conditions(site: Site) -> tuple[Tagged, ...]:
     Where the pods of one namespace may not be read its condition is unknown, and the others are told (case D15).
     """
     managed, now = f"{LABEL_MANAGED_BY}={MANAGED_BY}", site.clock()
-    spaces = {one["metadata"]["name"]: one for one in site.api.list(NAMESPACE, labels=managed) if _leased(one)}
-    by_space, unread = pods.by_namespace(site, spaces)
+    leased = _leases(site)
+    by_space, unread = pods.by_namespace(site, leased)
     found: list[Tagged] = []
-    for name, space in spaces.items():
+    for name, space in leased.items():
         resource = _known(_space(site, space, by_space[name]), unread.get(name, ""))
         found.append(Tagged(**vars(resource), lease=name, changed_at=seen.changed_at(space, by_space[name])))
     for one in site.api.list(STATEFUL_SET, labels=managed):
-        if (name := one["metadata"]["namespace"]) in spaces:
+        if (name := one["metadata"]["namespace"]) in leased:
             mine = tuple(pod for pod in by_space[name] if _of(one, pod))
             resource = _known(seen.workload(Top(STATEFUL_SET, one, mine)), unread.get(name, ""))
             found.append(Tagged(**vars(resource), lease=name))
+    theirs: dict[str, Obj] = {}
     for one in site.api.list(CLAIM, labels=LABEL_LEASE):
-        if (name := one["metadata"]["namespace"]) in spaces:
+        if (name := one["metadata"]["namespace"]) in leased:
+            theirs |= _peoples(leased[name], (one,))
             found.append(Tagged(**vars(seen.claim(site, one, by_space[name], now)), lease=name))
     for one in site.api.list(VOLUME):
         name = str((one.get("spec", {}).get("claimRef") or {}).get("namespace", ""))
         if LEASE_ID.fullmatch(name):
-            found.append(Tagged(**vars(seen.volume(site, one, now)), lease=name))
+            found.append(Tagged(**vars(_volume(site, one, theirs, now)), lease=name))
     return tuple(found)
+
+
+def spaces(site: Site) -> tuple[tuple[Obj, Resource], ...]:
+    """Every namespace that is a lease's, as it is; unknown where its pods may not be read. Raises `ProviderError`."""
+    leased = _leases(site)
+    by_space, unread = pods.by_namespace(site, leased)
+    return tuple(
+        (space, _known(seen.namespace(space, by_space[name]), unread.get(name, ""))) for name, space in leased.items()
+    )
 
 
 def _space(site: Site, space: Obj, running: Sequence[Obj]) -> Resource:
     return replace(seen.namespace(space, running), fault=stalled(site, space, running))
+
+
+def _peoples(space: Obj, claims: Iterable[Obj]) -> dict[str, Obj]:
+    """Claims by uid that people made in a lease's namespace, where only a workspace has one of ours."""
+    workspace = note(space, "kind") == LeaseKind.WORKSPACE.value
+    return {
+        one["metadata"]["uid"]: one
+        for one in claims
+        if not (workspace and applied_by_us(one, space["metadata"]["name"]))
+    }
+
+
+def _volume(site: Site, volume: Obj, theirs: Mapping[str, Obj], now: datetime) -> Resource:
+    return replace(seen.volume(site, volume, now), disk=volumes.added(site, volume, theirs, now))
 
 
 def attribute(site: Site, heartbeat: Heartbeat) -> tuple[Resource, ...]:
@@ -166,12 +193,11 @@ def attribute(site: Site, heartbeat: Heartbeat) -> tuple[Resource, ...]:
 
     They do not get the mark of what we make: they stay people's own.
     """
-    managed, now = f"{LABEL_MANAGED_BY}={MANAGED_BY}", site.clock()
-    spaces = {one["metadata"]["name"]: one for one in site.api.list(NAMESPACE, labels=managed) if _leased(one)}
+    leased, now = _leases(site), site.clock()
     marked: list[Resource] = []
     for claim in site.api.list(CLAIM, labels=f"!{LABEL_LEASE}"):
         meta = claim["metadata"]
-        space = spaces.get(meta["namespace"])
+        space = leased.get(meta["namespace"])
         if space is None or meta.get("deletionTimestamp"):
             continue
         wanted = {name: value for name, value in labels(space).items() if name in (LABEL_LEASE, LABEL_TEAM)}
@@ -203,6 +229,12 @@ def _owned_by_none(site: Site, kind: ApiKind, marked: str) -> Iterator[Obj]:
 
 def _inside(obj: Obj, space: Obj) -> bool:
     return bool(obj["metadata"]["namespace"] == space["metadata"]["name"])
+
+
+def _leases(site: Site) -> dict[str, Obj]:
+    """The namespaces of leases, by name."""
+    managed = site.api.list(NAMESPACE, labels=f"{LABEL_MANAGED_BY}={MANAGED_BY}")
+    return {one["metadata"]["name"]: one for one in managed if _leased(one)}
 
 
 def _leased(space: Obj) -> bool:

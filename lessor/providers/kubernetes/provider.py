@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lessor.catalog import Catalogue
 from lessor.domain.checkup import Checkup
+from lessor.domain.guarding import Roll, Strays
 from lessor.domain.pools import Census
 from lessor.domain.provisioning import Candidate, Credentials, Order, Provisioned
 from lessor.domain.quote import Offer, Quote
@@ -19,6 +20,7 @@ from lessor.domain.usage import Held
 from lessor.ports import Heartbeat, PermanentError
 from lessor.providers.kubernetes import (
     capacity,
+    ends,
     inventory,
     keys,
     launching,
@@ -38,8 +40,9 @@ from lessor.rendering import manifest_renderer
 
 
 class KubernetesProvider:
-    """Implements `Provider`, `Watch`, `Capacity`, `Occupancy`, `Keys` and `SelfCheck` for clusters. Threads may share it.
+    """Implements `Provider`, `Watch`, `Capacity`, `Occupancy`, `Keys`, `Dated` and `SelfCheck` for clusters.
 
+    Threads may share it.
     `places` is by the name in `lessor.yaml`; `apis` opens the way into one, once and when it is first needed.
     `templates` is the organisation's folder of overriding templates.
     """
@@ -124,6 +127,14 @@ class KubernetesProvider:
     def census(self, place: Place) -> Census:
         """What GPUs the cluster has and who holds them. What cannot be read is unknown and said."""
         return capacity.census(self._site(place))
+
+    def dated(self, place: Place) -> Roll:
+        """Every lease's namespace with the end that stands on it."""
+        return ends.dated(self._site(place))
+
+    def unleased(self, place: Place) -> Strays:
+        """What holds GPUs in the cluster outside of leases."""
+        return ends.unleased(self._site(place))
 
     def held(self, place: Place, since: datetime, leases: Collection[str]) -> dict[str, Held]:
         """By lease, what pods had of its GPUs after `since`; what was not read whole is a problem, never nothing."""

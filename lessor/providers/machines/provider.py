@@ -10,6 +10,7 @@ from lessor.books import BookingBook
 from lessor.catalog import Catalogue
 from lessor.domain.bookings import TAKEN, Booking
 from lessor.domain.checkup import Checkup
+from lessor.domain.guarding import Roll, Strays
 from lessor.domain.lease import Lease
 from lessor.domain.machines import Fitness, Health
 from lessor.domain.pools import Census
@@ -18,7 +19,7 @@ from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import Condition, Kind, Resource, Sighting, Tagged
 from lessor.ports import Heartbeat, PermanentError, ProviderError, RetryableError
-from lessor.providers.machines import census, checking, seen
+from lessor.providers.machines import census, checking, ends, seen
 from lessor.providers.machines.diary import Diary
 from lessor.providers.machines.health import HealthLooks
 from lessor.providers.machines.hooks import Access, Hooks, Runner
@@ -161,6 +162,15 @@ class MachinesProvider:
     def census(self, place: Place) -> Census:
         """What the pool has and who holds it, by the record."""
         return census.census(self._pool(place), place, self._diary, self._clock)
+
+    def dated(self, place: Place) -> Roll:
+        """Every machine that is a lease's with its end, by the record; without the ledger nothing is known."""
+        return ends.dated(self._pool(place), place, self._diary)
+
+    def unleased(self, place: Place) -> Strays:
+        """Nothing: a machine of the organisation's own is whose its booking says, and nobody's without one."""
+        self._pool(place)
+        return Strays()
 
     def checkup(self, place: Place) -> Checkup:
         """Whether the pool's inventory can be read, its executables are there, and its machines answer."""

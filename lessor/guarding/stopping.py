@@ -1,0 +1,94 @@
+"""One stop by the guard: looked at again before, done by the provider's own means, and seen afterwards (law 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from lessor.domain.guarding import Dated, Finding, GuardTerms, Overdue, Said, Stand, Word, judge, said_of
+from lessor.domain.lease import minute
+from lessor.domain.resource import Condition
+from lessor.guarding.grounds import Grounds
+from lessor.guarding.outside import Outside, TooLongError
+from lessor.guarding.report import Acted
+from lessor.ports import ProviderError
+
+READ_WITHIN = timedelta(minutes=3)
+ASK_WITHIN = timedelta(seconds=30)
+STOP_WITHIN = timedelta(minutes=5)
+"""How long a stop is waited for. One that takes longer goes on, and is looked at again at the next look."""
+
+RESTS = frozenset({Condition.STOPPED, Condition.GONE, Condition.DELETING})
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Stops:
+    """Stops leases, and asks the ledger about them."""
+
+    grounds: Grounds
+    outside: Outside
+    clock: Callable[[], datetime]
+
+    async def said(self, ids: Sequence[str]) -> tuple[dict[str, Said], str]:
+        """What the ledger says of leases, and why it says nothing, if so: then their tags alone hold."""
+        if not ids:
+            return {}, ""
+        try:
+            found = await self.outside.call("asking the ledger", lambda: self.grounds.leases(ids), ASK_WITHIN)
+        except Exception as error:
+            # Whatever is wrong with the ledger, the ends on the machines hold (law 10).
+            why = str(error) or type(error).__name__
+            return {one: Said(Word.SILENT, why=why) for one in ids}, why
+        return {one: said_of(found.get(one), self.clock()) for one in ids}, ""
+
+    async def stop(self, finding: Finding, overdue: Overdue, terms: GuardTerms) -> Acted:
+        """Stop what is due, if it still is. Never raises."""
+        one = finding.dated
+        try:
+            now = await self._seen(one)
+            said, _ = await self.said([one.lease])
+            again = judge(now, said[one.lease], overdue, terms, self.clock()) if now else None
+            if again is None or again.stand is not Stand.DUE:
+                return Acted(finding, False, _changed(again), spared=True)
+            what = f"stopping {one.key}"
+            log.warning("guard-stops", lease=one.lease, place=str(one.place), refs=list(one.refs), ends=one.written)
+            at = await self.outside.call(
+                what, lambda: self.grounds.stop(one.lease, one.place, lambda _: None), STOP_WITHIN
+            )
+            return await self._verified(again, at)
+        except (ProviderError, TooLongError) as error:
+            log.warning("guard-stop-failed", lease=one.lease, place=str(one.place), why=str(error)[:500])
+            return Acted(finding, False, str(error))
+        except Exception as error:
+            log.exception("guard-stop-failed", lease=one.lease, place=str(one.place))
+            return Acted(finding, False, f"it failed ({type(error).__name__}); see the guard's log")
+
+    async def _verified(self, finding: Finding, at: datetime) -> Acted:
+        after = await self._seen(finding.dated)
+        if after is not None and after.condition not in RESTS:
+            return Acted(finding, False, f"its place said that it was stopped, and shows it {after.condition} still")
+        log.warning("guard-stopped", lease=finding.dated.lease, place=str(finding.dated.place), at=at.isoformat())
+        seen = "it is not there any more" if after is None else f"seen {after.condition.value}"
+        return Acted(finding, True, f"{finding.why}; it was stopped at {minute(at)} and {seen}")
+
+    async def _seen(self, one: Dated) -> Dated | None:
+        """The lease as its place shows it now. Raises `ProviderError` when that cannot be read whole."""
+        roll = await self.outside.call(
+            f"reading {one.place} for {one.lease}", lambda: self.grounds.dated(one.place), READ_WITHIN
+        )
+        found = next((other for other in roll.dated if other.key == one.key), None)
+        if found is None and roll.problems:
+            raise ProviderError(f"it could not be seen: {'; '.join(roll.problems)}")
+        return found
+
+
+def _changed(again: Finding | None) -> str:
+    """Why it is not stopped after all."""
+    if again is None:
+        return "it is not there any more; nothing was done"
+    return f"a second look found it {again.stand.value}{f': {again.why}' if again.why else ''}; nothing was done"

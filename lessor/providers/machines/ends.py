@@ -1,0 +1,50 @@
+"""What the guard reads of a pool: until when people are let in, by the ledger's bookings.
+
+Machines carry no end that lessor could read back without the ledger. The hooks are told of it with every grant, so that
+a machine can end the access by itself, as the shipped hook has sshd do (law 10).
+"""
+
+from __future__ import annotations
+
+from lessor.domain.bookings import TAKEN, Booking, Phase
+from lessor.domain.guarding import Dated, Roll
+from lessor.domain.machines import spelt_gpus
+from lessor.domain.request import Place
+from lessor.domain.resource import Condition
+from lessor.ports import ProviderError
+from lessor.providers.instants import instant
+from lessor.providers.machines.diary import Diary
+from lessor.providers.machines.pool import Pool
+
+UNKNOWN_WITHOUT = "which lease has which machine and until when stands in the ledger only; the hooks know each end too"
+
+
+def dated(pool: Pool, place: Place, diary: Diary) -> Roll:
+    """Every machine that is a lease's. Without the ledger nothing is known, and that is said."""
+    try:
+        bookings = [one for one in diary.calendar(pool).bookings if one.phase in TAKEN]
+    except ProviderError as error:
+        return Roll(problems=(f"{error}; {UNKNOWN_WITHOUT}",))
+    by_lease: dict[str, list[Booking]] = {}
+    for one in bookings:
+        by_lease.setdefault(one.lease_id, []).append(one)
+    return Roll(tuple(_dated(pool, place, lease, mine) for lease, mine in sorted(by_lease.items())))
+
+
+def _dated(pool: Pool, place: Place, lease: str, bookings: list[Booking]) -> Dated:
+    held = [one for one in bookings if one.phase is Phase.HELD]
+    shown = held or bookings
+    end = max(one.open_until or one.ends for one in shown)
+    return Dated(
+        place=place,
+        lease=lease,
+        refs=tuple(one.machine for one in shown),
+        what=", ".join(f"{spelt_gpus(one.gpus)} of {one.machine}" for one in shown),
+        condition=Condition.RUNNING if held else Condition.STOPPED,
+        ends=end,
+        written=instant(end),
+        owner=shown[0].owner,
+        team=shown[0].team,
+        since=shown[0].fresh_at,
+        fixed="" if pool.commands.let_in else f"lessor.yaml has no hooks of {pool.name} that could lock people out",
+    )
