@@ -1,4 +1,4 @@
-"""Disks that people add while a lease lives: the sweep sees them, the lease looks for itself and is charged for them."""
+"""Disks that people add while a lease lives: the sweep sees them, the lease looks for itself and is charged."""
 
 from __future__ import annotations
 
