@@ -154,11 +154,15 @@ class Provider(Protocol):
 
 
 class PriceList(Protocol):
-    """Dated prices. `None` is unknown, which is never zero."""
+    """Dated prices, of which `version` names the newest list. `None` is unknown, which is never zero."""
 
     version: str
 
     def hourly(self, instance_type: str, region: str, market: Market, at: datetime) -> Money | None: ...
+
+    def disk_monthly(self, region: str, at: datetime) -> Money | None:
+        """A GiB of disk for a calendar month."""
+        ...
 
 
 class Watch(Protocol):

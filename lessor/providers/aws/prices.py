@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from lessor.catalog import Catalogue
 from lessor.domain.money import Money
 from lessor.domain.request import Market
-from lessor.ports import ProviderError
+from lessor.ports import PriceList, ProviderError
 from lessor.providers.aws.errors import sorted_errors
 from lessor.providers.aws.site import Site
 from lessor.providers.aws.types import Remembered
@@ -64,8 +63,9 @@ class PriceProblem(Exception):
 class Prices:
     """Prices by site. Implements no port itself: a price needs the account that may ask for it."""
 
-    def __init__(self, catalogue: Catalogue, clock: Callable[[], datetime]) -> None:
-        self._catalogue, self._clock = catalogue, clock
+    def __init__(self, dated: PriceList, clock: Callable[[], datetime]) -> None:
+        """`dated` is what counts where AWS cannot be asked."""
+        self._dated, self._clock = dated, clock
         self._listed: Remembered[tuple[datetime, Money] | str] = Remembered(LISTED_FOR, clock)
         self._down: dict[tuple[str, str], tuple[datetime, str]] = {}
         self._spot: Remembered[SpotRange] = Remembered(SPOT_FOR, clock)
@@ -87,15 +87,15 @@ class Prices:
             except ProviderError as error:
                 problem = f"AWS's price list could not be read ({error.code})"
                 self._down[site.key] = (self._clock(), problem)
-        price = self._catalogue.hourly(instance_type, site.region, Market.ON_DEMAND, at)
-        return Listed(price, self._catalogue.version, problem)
+        price = self._dated.hourly(instance_type, site.region, Market.ON_DEMAND, at)
+        return Listed(price, self._dated.version, problem)
 
     def disk_monthly(self, site: Site, at: datetime) -> Money | None:
         """What a GiB of a machine's disks costs for a calendar month at `at`: agreed, else the catalogue's."""
         own = site.place.disks
         if own is not None and own.holds(at):
             return own.gib_month
-        return self._catalogue.disk_monthly(site.region, at)
+        return self._dated.disk_monthly(site.region, at)
 
     def spot(self, site: Site, instance_type: str) -> SpotRange:
         """The spot market of one type in the zones of the region; empty where AWS has no history."""
