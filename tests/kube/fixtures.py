@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from kubernetes import client, config
@@ -24,6 +25,7 @@ def running_kube() -> Iterator[RealGround]:
             with access, kubelets(core, client.StorageV1Api(access)):
                 ground = installed(server, core, lambda: datetime.now(UTC))
                 yield ground
+                ground.await_empty()
                 ground.nodes.remove()
     except NoKubernetesError as error:
         if os.environ.get("CI") == "true":
@@ -32,8 +34,15 @@ def running_kube() -> Iterator[RealGround]:
 
 
 @pytest.fixture
-def real_ground(running_kube: RealGround) -> Iterator[RealGround]:
-    """The same cluster without anything that another test left, and with its clock right again."""
-    ground = RealGround(running_kube.server, running_kube.nodes, running_kube.admin, running_kube.kubeconfig)
+def busy_ground(running_kube: RealGround) -> Iterator[RealGround]:
+    """The same cluster with its clock right again, in which what another test made may still be going."""
+    ground = replace(running_kube, faults=[], ahead=timedelta())
     yield ground
-    ground.clear()
+    ground.give_up()
+
+
+@pytest.fixture
+def real_ground(busy_ground: RealGround) -> RealGround:
+    """The same cluster without anything that another test left, and with its clock right again."""
+    busy_ground.await_empty()
+    return busy_ground

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from tests.providers.kube_world import LAB
 SHIPPED = Path(__file__).parents[2] / "deploy" / "kubernetes"
 HERE = replace(LAB, storage_class=STORAGE_CLASS)
 """What an organisation would have set for it."""
-SLOWER = 5
+PACE = 5
 """How much faster than its own clock a test waits for a real cluster."""
 
 
@@ -74,6 +76,8 @@ class RealGround:
     faults: list[Fault] = field(default_factory=list)
     ahead: timedelta = timedelta()
     lock: threading.Lock = field(default_factory=threading.Lock)
+    pace: int = PACE
+    numbers: Iterator[int] = field(default_factory=partial(count, 1_000))
 
     def cluster(self, place: KubernetesPlace) -> Cluster:
         return FaultyCluster(place, self.now, str(self.kubeconfig), faults=self.faults)
@@ -84,7 +88,7 @@ class RealGround:
     def sleep(self, seconds: float) -> None:
         """Those who wait at the same time wait for the same time."""
         until = self.now() + timedelta(seconds=seconds)
-        time.sleep(seconds / SLOWER)
+        time.sleep(seconds / self.pace)
         with self.lock:
             self.ahead = max(self.ahead, until - datetime.now(UTC))
 
@@ -109,19 +113,29 @@ class RealGround:
         path.write_text(kubeconfig)
         return Cluster(KubernetesPlace("lab"), self.now, str(path))
 
-    def clear(self) -> None:
-        """Take away everything that a test made, as an administrator, and see it gone."""
+    def new_leases(self) -> dict[str, str]:
+        """Ids of leases that no test has had before, as the provider contract wants them."""
+        return {name: f"gpu-{next(self.numbers):08d}" for name in ("lease", "another")}
+
+    def give_up(self) -> None:
+        """Take away everything that a test made, as an administrator; namespaces take their time to go."""
         self.mend()
         self.nodes.cordon(off=True)
-        spaces = [one["metadata"] for one in self.admin.list(kinds.NAMESPACE, labels="lessor.dev/lease")]
-        # A namespace that is deleted with pods in it looks at them again only after a long while.
-        for kind in (kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.POD):
+        spaces = [one["metadata"] for one in self._leased()]
+        # A namespace that is deleted with pods or claims in it looks at them again only after a long while.
+        for kind in (kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.POD, kinds.CLAIM):
             for space in spaces:
                 self._delete_all(kind, space["name"])
         for space in spaces:
             self.admin.delete(kinds.NAMESPACE, space["name"], "", space["uid"])
-        until(lambda: not self.admin.list(kinds.NAMESPACE, labels="lessor.dev/lease"))
+
+    def await_empty(self) -> None:
+        """See everything gone that was given up."""
+        until(lambda: not self._leased())
         self._delete_all(kinds.VOLUME)
+
+    def _leased(self) -> list[Obj]:
+        return list(self.admin.list(kinds.NAMESPACE, labels="lessor.dev/lease"))
 
     def _delete_all(self, kind: ApiKind, namespace: str = "") -> None:
         def left() -> list[Obj]:

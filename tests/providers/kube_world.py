@@ -100,10 +100,10 @@ class KubeWorld:
         """A namespace that somebody else made, with all the labels of the lease's own."""
         labels = self.ground.admin.list(kinds.NAMESPACE, labels=f"lessor.dev/lease={lease}")[0]["metadata"]["labels"]
         copied = {name: value for name, value in labels.items() if name.startswith("lessor.dev/")}
-        return _id(as_somebody_else(self.ground.admin, kinds.NAMESPACE, "somebody-elses", copied))
+        return _id(as_somebody_else(self.ground.admin, kinds.NAMESPACE, f"copy-of-{lease}", copied))
 
 
-def subject_of(world: KubeWorld, at_once: int = 1) -> Subject:
+def subject_of(world: KubeWorld, at_once: int = 1, **leases: str) -> Subject:
     provider, ground = world.provider(), world.ground
     return Subject(
         provider=provider,
@@ -121,6 +121,7 @@ def subject_of(world: KubeWorld, at_once: int = 1) -> Subject:
         refuse_all=ground.refuse_all,
         now=lambda: ground.now().replace(microsecond=0),
         at_once=at_once,
+        **leases,
     )
 
 

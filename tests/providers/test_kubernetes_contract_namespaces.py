@@ -29,8 +29,9 @@ from tests.providers.lives import create
 @pytest.mark.timeout(600)
 class TestRealNamespaces(ProviderContract):
     @pytest.fixture
-    def subject(self, real_ground: RealGround) -> Subject:
-        return subject_of(KubeWorld(real_ground, LeaseKind.NAMESPACE, HERE), at_once=20)
+    def subject(self, busy_ground: RealGround) -> Subject:
+        world = KubeWorld(busy_ground, LeaseKind.NAMESPACE, HERE)
+        return subject_of(world, at_once=20, **busy_ground.new_leases())
 
 
 @pytest.mark.kube

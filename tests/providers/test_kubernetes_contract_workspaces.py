@@ -14,5 +14,6 @@ from tests.providers.kube_world import KubeWorld, subject_of
 @pytest.mark.timeout(600)
 class TestRealWorkspaces(ProviderContract):
     @pytest.fixture
-    def subject(self, real_ground: RealGround) -> Subject:
-        return subject_of(KubeWorld(real_ground, LeaseKind.WORKSPACE, HERE), at_once=20)
+    def subject(self, busy_ground: RealGround) -> Subject:
+        world = KubeWorld(busy_ground, LeaseKind.WORKSPACE, HERE)
+        return subject_of(world, at_once=20, **busy_ground.new_leases())

@@ -15,7 +15,7 @@ from lessor.providers.kubernetes import api as kinds
 from lessor.providers.kubernetes.api import ApiKind, Obj
 from lessor.providers.kubernetes.provider import KubernetesProvider
 from tests.builders import LEASE_ID
-from tests.kube.ground import HERE, RealGround
+from tests.kube.ground import HERE, PACE, RealGround
 from tests.kube.nodes import STORAGE_CLASS, until
 from tests.providers.attempts import silent
 from tests.providers.kube_world import PLACE, KubeWorld
@@ -89,9 +89,10 @@ def test_D07_owners_are_stopped_and_started_and_their_controllers_bring_nothing_
     until(lambda: len(running(world)) == 3)
 
 
-def test_D01_what_holds_a_namespace_is_told_in_the_servers_words(world: KubeWorld) -> None:
+def test_D01_what_holds_a_namespace_is_told_in_the_servers_words(world: KubeWorld, ground: RealGround) -> None:
     provider, made = begin(world)
     make(world, CONFIG_MAP, "held", finalizers=["gone.example.test/cleanup"])
+    ground.pace = 25  # The server itself needs five seconds to find out what holds it, of the minutes that are waited.
     with pytest.raises(PermanentError) as caught:
         provider.delete(LEASE_ID, PLACE, made, silent)
     assert caught.value.code == "stuck"
@@ -104,6 +105,7 @@ def test_D01_what_holds_a_namespace_is_told_in_the_servers_words(world: KubeWorl
     assert held is not None
     assert held["metadata"]["finalizers"] == ["gone.example.test/cleanup"]
     admin.patch(CONFIG_MAP, "held", LEASE_ID, {"metadata": {"finalizers": None}})
+    ground.pace = PACE
     provider.delete(LEASE_ID, PLACE, made, silent)
     assert provider.look(LEASE_ID, PLACE, made).clean
 
