@@ -13,6 +13,7 @@ from lessor.intake.draft import Draft, Offered
 from lessor.intake.gathering import Gathering, find_place
 from lessor.intake.kinds import take_kind
 from lessor.intake.needs import LONGEST, NAMES_GPUS, Canonical, Said, read_need, read_unknown
+from lessor.intake.several import take_several
 from lessor.intake.wording import (
     CLOCKED,
     CONNECTORS,
@@ -82,7 +83,7 @@ class _Reader:
             self._take_option,
             lambda at: take_kind(self.words, at, self.found.offered.places, self.found.kind, prose=self._free_text),
             self._take_start,
-            self._take_need,
+            lambda at: take_several(self.words, at, self._need, self.found.need) or self._take_need(at),
             self._take_end,
             self._take_joined,
             self._take_word,

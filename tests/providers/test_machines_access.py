@@ -51,6 +51,27 @@ def test_spot_is_not_sold_and_a_withdrawn_machine_is_not_offered(pool: PoolWorld
         pool.provider().quote(FULL, PLACE, Market.ON_DEMAND, START)
 
 
+@pytest.mark.parametrize(
+    ("need", "largest"),
+    [
+        (Need("A100-80GB", 16), "8 GPUs: dgx-1, dgx-2, dgx-3. Ask for 8 at most, or send 2 requests. "),
+        (Need("A100-80GB", 17), "8 GPUs: dgx-1, dgx-2, dgx-3. Ask for 8 at most, or send 3 requests. "),
+        (Need("dgx-2", 9), "8 GPUs: dgx-2. Ask for 8 at most, or send 2 requests. "),
+        (Need("V100-16GB", 3), "1 GPU: old-1. Ask for 1 at most, or send 3 requests. "),
+        (Need("H100", 1), ""),
+    ],
+)
+def test_what_no_one_machine_has_is_refused_with_what_is_possible(pool: PoolWorld, need: Need, largest: str) -> None:
+    pool.machines[-1] = replace(pool.machines[-1], gpus=1)
+    with pytest.raises(PermanentError) as caught:
+        pool.provider().quote(need, PLACE, Market.ON_DEMAND, START)
+    said = f"One lease is one machine, and the largest that would do has {largest}" if largest else ""
+    assert str(caught.value) == (
+        f"nothing in pool fits {need} (on-demand); nothing was requested. {said}"
+        "There are: A100-80GB x8, L4 x4, V100-16GB x1."
+    )
+
+
 def test_what_costs_much_more_than_was_approved_is_no_candidate(pool: PoolWorld) -> None:
     order = pool.order(ONE, Need("", 2))
     assert [one.instance_type for one in pool.provider().candidates(order)] == ["gpu/L4"]

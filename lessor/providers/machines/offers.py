@@ -16,6 +16,8 @@ from lessor.ports import PermanentError
 from lessor.providers.machines.pool import Pool
 
 MOST_ALTERNATIVES = 7
+NAMED = 5
+"""Machines that a refusal names."""
 FALLBACK_FACTOR = Decimal("1.5")
 """An alternative may be taken without asking again up to this multiple of the approved price."""
 
@@ -42,7 +44,7 @@ class Offers:
             return ()
         found: dict[tuple[str, Money | None, int], list[Machine]] = {}
         for machine in pool.inventory():
-            if not machine.withdrawn and self._fits(machine, need):
+            if not machine.withdrawn and machine.gpus >= need.count and self._means(machine, need):
                 count = machine.gpus if machine.whole else need.count
                 rate = machine.rate(at)
                 key = (form_of(machine, need), rate * count if rate else None, count)
@@ -57,7 +59,7 @@ class Offers:
         """The first offer with the others. Raises `PermanentError` ("no-offer") with what there is."""
         found = self.offers(pool, need, market, now)
         if not found:
-            raise PermanentError(_refusal(pool, need, market), "no-offer")
+            raise PermanentError(self._refusal(pool, need, market), "no-offer")
         best, *others = found
         alternatives = tuple(_marked(one, best) for one in others[:MOST_ALTERNATIVES])
         return Quote(need, best, now, f"rates of {pool.name} {now:%Y-%m-%d}", alternatives, note=best.note)
@@ -78,14 +80,24 @@ class Offers:
         model = self._catalogue.model(machine.model)
         return model.memory_gib if model else 0
 
-    def _fits(self, machine: Machine, need: Need) -> bool:
+    def _means(self, machine: Machine, need: Need) -> bool:
+        """Whether it is what is asked for, however many GPUs of it."""
         if need.instance_type or _named(machine, need):
             wanted = need.instance_type.strip().casefold() or machine.name
-            return wanted in (machine.name, form_of(machine, need).casefold()) and machine.gpus >= need.count
+            return wanted in (machine.name, form_of(machine, need).casefold())
         names = {model.name for model in self._catalogue.matching(need.model, need.memory_gib)}
         wanted = "".join(need.model.casefold().split())
         means = machine.model in names or not wanted or wanted == machine.model.casefold()
-        return means and self.memory(machine) >= need.memory_gib and machine.gpus >= need.count
+        return means and self.memory(machine) >= need.memory_gib
+
+    def _refusal(self, pool: Pool, need: Need, market: Market) -> str:
+        machines = [one for one in pool.inventory() if not one.withdrawn]
+        what = f"nothing in {pool.name} fits {need} ({market.value}); nothing was requested"
+        if market is not Market.ON_DEMAND:
+            return f"{what}. Machines of the organisation's own are on-demand only."
+        there = _listing(machines) or "no machine that may be leased now"
+        alike = [one for one in machines if self._means(one, need)]
+        return f"{what}.{_largest(alike, need)} There are: {there}."
 
     def _offer(self, group: Group, need: Need) -> Offer:
         machine = group.machines[0]
@@ -131,12 +143,18 @@ def _cheapest_first(group: Group) -> tuple[bool, str, Decimal, int, str]:
     return group.hourly is None, price.currency, price.amount, group.count, group.form
 
 
-def _refusal(pool: Pool, need: Need, market: Market) -> str:
-    machines = pool.inventory()
-    what = f"nothing in {pool.name} fits {need} ({market.value}); nothing was requested"
-    there = _listing(one for one in machines if not one.withdrawn) or "no machine that may be leased now"
-    only = "" if market is Market.ON_DEMAND else " Machines of the organisation's own are on-demand only."
-    return f"{what}. There are: {there}.{only}"
+def _largest(alike: Sequence[Machine], need: Need) -> str:
+    """What to do where no one machine has as many GPUs as were asked for."""
+    most = max((one.gpus for one in alike), default=0)
+    if not most:
+        return ""
+    names = [one.name for one in alike if one.gpus == most]
+    named = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    parts = -(-need.count // most)
+    return (
+        f" One lease is one machine, and the largest that would do has {most} GPU{'' if most == 1 else 's'}: {named}. "
+        f"Ask for {most} at most, or send {parts} requests."
+    )
 
 
 def _listing(machines: Iterable[Machine]) -> str:
