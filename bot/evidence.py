@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from bot.blocks.text import quoted
-from lessor.domain import braking, capping, rungs
+from lessor.domain import braking, capping, rungs, unheld
 from lessor.domain.costing import idle_cost, storage_cost
 from lessor.domain.idle import IdleTerms, Verdict
 from lessor.domain.idle_plan import BUILT_IN
@@ -53,6 +53,7 @@ def idle_facts(lease: Lease, now: datetime) -> dict[str, object]:
         "held_brake": braking.heard(ladder.held_back) if ladder else None,
         "stops_at": rungs.stops_at(lease, now) if ladder else None,
         "barred": rungs.barred(lease, now) if ladder else "",
+        "held_most": unheld.held_most(evidence) if evidence else "",
         "partly": evidence is not None and 0 < evidence.idle_gpus < evidence.gpus,
         "dispute": lease.disputed,
         "snooze": snooze,

@@ -187,6 +187,7 @@ def standing_facts(standing: Standing | None) -> Facts | None:
         "at": standing.at.isoformat(),
         "gpus": standing.gpus,
         "idle_gpus": standing.idle_gpus,
+        "awaited_gpus": standing.awaited,
         "last_active": standing.active_at.isoformat() if standing.active_at else None,
         "last_activity": standing.active_kind or None,
         "faulty": list(standing.faulty),

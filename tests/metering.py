@@ -14,6 +14,8 @@ from lessor.contracts import Clearance, LeaseRef, Metered, MeterReport, MeterTic
 from lessor.domain.idle import Standing
 from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.lease import Event, Lease
+from lessor.domain.request import Place
+from lessor.domain.resource import Condition, Kind, Resource
 from lessor.domain.usage import GpuUse, HostUse, Origin, Reading, Seen, Subject
 from lessor.ledger import SqlLedger
 from lessor.ports import LeaseRuns, TelemetryError
@@ -35,6 +37,14 @@ def running(number: int, gpus: int = 1) -> Lease:
     request = a_request(need=a_need(count=gpus), interaction=f"click-{number}")
     lease = a_lease(id=f"gpu-{number:08d}", request=request, quote=a_quote(offer=an_offer(gpu_count=gpus)))
     return replace(lease, resources=(machine,))
+
+
+def promised(number: int, gpus: int) -> Lease:
+    """A lease that is promised so many GPUs in a namespace of its own in the cluster `lab`."""
+    lease = running(number, gpus)
+    space = Resource(Kind.NAMESPACE, f"{lease.id}@0-{number}", Condition.RUNNING, type="Namespace")
+    request = replace(lease.request, place=Place("kubernetes", "lab"))
+    return replace(lease, request=request, resources=(space,))
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from lessor.domain import rungs
+from lessor.domain import rungs, unheld
 from lessor.domain.lease import Lease
 from lessor.when import local
 
@@ -20,6 +20,8 @@ def _idle(lease: Lease, now: datetime, zone: str) -> str:
         return ""
     seen = ladder.evidence
     since = f"{seen.verdict.value} since {local(seen.since, zone)}"
+    said = unheld.words(seen, local(seen.unheld_since, zone)) if seen.unheld_since else ""
+    since += f"; {said}" if said else ""
     if seen.active_at:
         since += f"; last activity {local(seen.active_at, zone)} ({seen.active_kind})"
     return f"{since}; {_follows(lease, now, zone)}"

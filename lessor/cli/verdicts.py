@@ -12,6 +12,7 @@ from lessor.cli.output import Column, pairs, print_json, table, tell
 from lessor.cli.policies import opened_ledger
 from lessor.cli.session import DONE, Session, refusals
 from lessor.config import Config, load
+from lessor.domain import unheld
 from lessor.domain.errors import Refused
 from lessor.domain.excuses import called_wrong
 from lessor.domain.figures import peaks_of
@@ -101,7 +102,9 @@ def list_verdicts(session: Session, *, everything: bool) -> int:
         zone = _zone(session, config)
         with opened_ledger(session) as ledger:
             last = ledger.last_tick()
-            shown = [one for one in _standings(ledger, config.idle_plan, session.now()) if everything or one.striking]
+            shown = [
+                one for one in _standings(ledger, config.idle_plan, session.now(), zone) if everything or one.striking
+            ]
     shown.sort(key=lambda one: (one.standing.verdict not in QUIET, one.standing.since, one.lease.id))
     if session.as_json:
         print_json({"at": last.isoformat() if last else None, "leases": [_standing_facts(one) for one in shown]})
@@ -144,7 +147,7 @@ def _zone(session: Session, config: Config) -> str:
     return found
 
 
-def _standings(ledger: SqlLedger, plan: IdlePlan, now: datetime) -> Iterator[Shown]:
+def _standings(ledger: SqlLedger, plan: IdlePlan, now: datetime, zone: str) -> Iterator[Shown]:
     """Every lease that stands somewhere, read many at a time."""
     standings = {one.lease_id: one for one in ledger.standings()}
     ids = sorted(standings)
@@ -152,10 +155,10 @@ def _standings(ledger: SqlLedger, plan: IdlePlan, now: datetime) -> Iterator[Sho
         some = tuple(ids[start : start + AT_ONCE])
         for lease in ledger.leases(LeaseQuery(ids=some, limit=AT_ONCE)):
             standing = standings[lease.id]
-            yield Shown(standing, lease, tuple(_notes(ledger, standing, plan.terms(lease, now), now)))
+            yield Shown(standing, lease, tuple(_notes(ledger, standing, plan.terms(lease, now), now, zone)))
 
 
-def _notes(ledger: SqlLedger, standing: Standing, terms: IdleTerms, now: datetime) -> Iterator[str]:
+def _notes(ledger: SqlLedger, standing: Standing, terms: IdleTerms, now: datetime, zone: str) -> Iterator[str]:
     """What people should look at."""
     if standing.problem:
         yield standing.problem
@@ -163,6 +166,9 @@ def _notes(ledger: SqlLedger, standing: Standing, terms: IdleTerms, now: datetim
         yield f"looks broken, busy or full without any process: GPU {', '.join(standing.faulty)}"
     if partly_idle(standing):
         yield f"{standing.idle_gpus} of {standing.gpus} GPUs did nothing for {spell(terms.window)}"
+    free, since = unheld.evidence(standing, terms.window)
+    if since is not None:
+        yield f"{standing.gpus - free} of {standing.gpus} promised GPUs held by any pod since {local(since, zone)}"
     maximum = at_maximum(standing, terms)
     if maximum and terms.review_after:
         yield f"at its maximum for {spell(terms.review_after)} and more: GPU {', '.join(maximum)}"

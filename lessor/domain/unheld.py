@@ -80,9 +80,11 @@ def words(evidence: Evidence, when: str) -> str:
 
 
 def recorded(evidence: Evidence) -> Mapping[str, object]:
-    """The figures for the record, by name."""
-    since = evidence.unheld_since
-    return {"unheld": words(evidence, since.isoformat())} if since is not None else {}
+    """The same for the record, by name: how many, since when, and the sentence."""
+    if evidence.unheld_since is None:
+        return {}
+    since = evidence.unheld_since.isoformat()
+    return {"unheld": evidence.unheld, "unheld_since": since, "pods": words(evidence, since)}
 
 
 def _slot(slot: Slot, used: bool, unlooked: bool, at: datetime) -> Slot:

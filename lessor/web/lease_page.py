@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from lessor.domain import capping, rungs
+from lessor.domain import capping, rungs, unheld
 from lessor.domain.costing import compute_cost, idle_cost, storage_cost
 from lessor.domain.idle import IdleTerms, Standing
 from lessor.domain.judging import evidence
@@ -48,7 +48,7 @@ class Step:
 class Doing:
     """What a lease was found doing: the verdict, the figures that it rests on, and what follows.
 
-    `rests` is since when it is stopped, so that all of it is from before.
+    `rests` is since when it is stopped, so that all of it is from before. `pods` says what they hold of promised GPUs.
     """
 
     standing: Standing
@@ -57,6 +57,7 @@ class Doing:
     follows: str
     cost: str
     rests: datetime | None
+    pods: str = ""
 
 
 async def values(desk: Desk, lease_id: str) -> dict[str, Any]:
@@ -110,6 +111,7 @@ def _doing(lease: Lease, standing: Standing, terms: IdleTerms, every: timedelta,
         _follows(lease, now, zone),
         str(cost) if cost else "",
         rests_since(lease),
+        unheld.words(found, local(found.unheld_since, zone)) if found.unheld_since else "",
     )
 
 

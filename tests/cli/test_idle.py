@@ -191,6 +191,18 @@ def test_partly_idle_and_unknown_leases_say_why(lessor: Terminal, ledger: SqlLed
     assert (found["verdict"], found["notes"]) == ("busy", ["7 of 8 GPUs did nothing for 1 h"])
 
 
+def test_promised_gpus_that_no_pod_holds_are_told_with_since_when(lessor: Terminal, ledger: SqlLedger) -> None:
+    lease = recorded(ledger)
+    standing, plan = None, loads(VALID).idle_plan
+    for minutes in range(120, -1, -5):
+        seen = Observation(lease.id, NOW - timedelta(minutes=minutes), held=1 if minutes > 90 else 0)
+        standing = advance(standing, seen, plan.terms(lease), Subject(lease.id, 4, ready_at=lease.ready_at), FIVE)
+        assert ledger.meter(seen.at, [(seen, standing)])
+    (found,) = json.loads(lessor("idle", "list", "--json").stdout)["leases"]
+    assert (found["verdict"], found["since"]) == ("idle", (NOW - timedelta(minutes=95)).isoformat())
+    assert found["notes"] == ["0 of 4 promised GPUs held by any pod since Wednesday 3 June 2026 13:36 CEST"]
+
+
 def test_a_lease_that_something_kept_from_being_idle_for_a_week_is_listed(lessor: Terminal, ledger: SqlLedger) -> None:
     lease = recorded(ledger, since=NOW - timedelta(days=8))
     kept = metered(ledger, lease, [0.0] * (48 * 7 + 3), replace(QUIET, cpu=50.0), every=HOUR / 2)

@@ -14,10 +14,12 @@ from lessor.domain.billing import Storage
 from lessor.domain.ladder import Brake
 from lessor.domain.lease import Event, State
 from lessor.domain.pending import CoOwner
+from lessor.domain.usage import Held
 from lessor.drawing import DrawingError
 from lessor.ports import LedgerUnavailableError
 from tests.builders import APPROVED, READY, a_place, a_quote, a_step, a_story, usd
-from tests.metering import START, running, silent
+from tests.metering import START, promised, running, silent
+from tests.unit.test_holdings import FakeOccupancy
 from tests.web.world import World
 
 HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(2)> \" ' {{ 7*7 }} \u202e <!channel>"
@@ -176,6 +178,16 @@ async def test_a_lease_shows_what_it_does_with_the_evidence_and_its_chart(world:
     assert "Processor 1 % 20 %" in said
     assert f'src="/leases/{lease.id}/chart.svg?at=' in page
     assert f'href="http://127.0.0.1:8080/namespaces/x/workflows/{lease.id}"' in page
+
+
+async def test_promised_gpus_that_no_pod_holds_are_told_with_since_when(world: World) -> None:
+    lease = promised(1, 4)
+    world.meter.record(lease)
+    world.meter.places = {"kubernetes": FakeOccupancy({"lab": {lease.id: Held(0)}})}
+    world.meter.restart()
+    await world.meter.ticks(61)
+    said = words(await read(world, f"/leases/{lease.id}"))
+    assert "0 of 4 promised GPUs held by any pod since Friday 27 November 2026 11:00 CET." in said
 
 
 async def test_a_lease_that_was_never_metered_shows_no_chart(world: World) -> None:

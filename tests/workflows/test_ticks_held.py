@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from lessor.domain.idle import Verdict
 from lessor.domain.lease import Lease
-from lessor.domain.request import Place
-from lessor.domain.resource import Condition, Kind, Resource
 from lessor.domain.usage import Held
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.ports import RetryableError
-from tests.metering import MINUTE, START, Meter, running
+from tests.metering import MINUTE, START, Meter, promised
 from tests.unit.test_holdings import FakeOccupancy
 
 WINDOW = 60
@@ -34,11 +31,8 @@ def meter(sqlite_url: str, cluster: FakeOccupancy) -> Iterator[Meter]:
 
 
 def in_cluster(meter: Meter) -> Lease:
-    """A namespace of four GPUs in the cluster `lab`, on record."""
-    lease = running(1, 4)
-    space = Resource(Kind.NAMESPACE, f"{lease.id}@0-1", Condition.RUNNING, type="Namespace")
-    request = replace(lease.request, place=Place("kubernetes", "lab"))
-    meter.record(replace(lease, request=request, resources=(space,)))
+    lease = promised(1, 4)
+    meter.record(lease)
     return lease
 
 
