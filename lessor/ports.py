@@ -5,9 +5,9 @@ Provider calls are synchronous (the vendors' clients are) and run in threads; di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from lessor.books import (
     AbsenceBook,
@@ -19,12 +19,11 @@ from lessor.books import (
     MeterBook,
     QuotaBook,
 )
+from lessor.capabilities import Capacity, Dated, Heartbeat, Keys, Watch
 from lessor.contracts import Delivery, Metered, Notice, Observed, OverBudget, OwnerLeft, PageInput
-from lessor.domain.guarding import Roll, Strays
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
 from lessor.domain.people import Person, Presence, Team
-from lessor.domain.pools import Census
 from lessor.domain.provisioning import Candidate, Credentials, Order, Provisioned
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.records import AuditReport, Ended, Intent, LeaseQuery, MessageRef, StoredEvent, Submission
@@ -75,9 +74,6 @@ __all__ = [
 ]
 
 # --- providers -------------------------------------------------------------------------------------------------------
-
-Heartbeat = Callable[[str], None]
-"""Called before each external write and while waiting; raises when the attempt is no longer current (case B13)."""
 
 
 class Provider(Protocol):
@@ -162,53 +158,6 @@ class PriceList(Protocol):
 
     def disk_monthly(self, region: str, at: datetime) -> Money | None:
         """A GiB of disk for a calendar month."""
-        ...
-
-
-class Watch(Protocol):
-    """Reads many leases' resources at once, for the sweep over a place."""
-
-    def conditions(self, place: Place) -> tuple[Tagged, ...]:
-        """Every resource of ours in the place, all pages. Raises `ProviderError` when any page is missing."""
-        ...
-
-    def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
-        """Mark what somebody attached to our resources later as the lease's; returns what was marked (case C10)."""
-        ...
-
-
-@runtime_checkable
-class Capacity(Protocol):
-    """Counts the GPUs of a place, for forms and the view over the fleet."""
-
-    def census(self, place: Place) -> Census:
-        """What the place has and who holds it. What cannot be read is unknown and said, never raised as empty."""
-        ...
-
-
-@runtime_checkable
-class Keys(Protocol):
-    """Hands out access that runs out by itself and is stored nowhere."""
-
-    def credentials(self, lease_id: str, place: Place, heartbeat: Heartbeat) -> Credentials:
-        """A new access to the lease's resources. Raises `PermanentError` when there is nothing to get into."""
-        ...
-
-
-@runtime_checkable
-class Dated(Protocol):
-    """Reads from the resources themselves what the guard needs (law 10): nothing else has to work for it."""
-
-    def dated(self, place: Place) -> Roll:
-        """Every lease that shows in the place, region by region, with the end that stands on its machines.
-
-        What cannot be read is a problem of its own and hides nothing else (law 11). Raises `PermanentError` for
-        unknown places only.
-        """
-        ...
-
-    def unleased(self, place: Place) -> Strays:
-        """What holds GPUs in the place and carries no lease's tag, as `dated` does."""
         ...
 
 
