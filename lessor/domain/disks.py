@@ -34,10 +34,17 @@ def judged(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     """What a look shows of added disks, on the bill. Nothing changes unless it is news; an incomplete look is none."""
     if not sighting.complete:
         return Change(lease, ())
-    after = brought_up(lease.storage, sighting.resources, now, sighting.unnamed)
+    after = bill(lease, sighting.resources, now, sighting.unnamed)
     if after == lease.storage:
         return Change(lease, ())
     return changed(lease, Event("disks-seen", now, "lessor", _news(lease.storage, after)), storage=after)
+
+
+def bill(lease: Lease, seen: Iterable[Resource], now: datetime, unnamed: int = 0) -> Kept:
+    """What the lease is charged for all its disks, as a look shows them: those of its launch are not charged again."""
+    billed = {one.disk for one in lease.storage}
+    launched = {one.ref for one in lease.resources} - billed if base(lease.storage) else set()
+    return brought_up(lease.storage, (one for one in seen if one.ref not in launched), now, unnamed)
 
 
 def brought_up(kept: Kept, seen: Iterable[Resource], now: datetime, unnamed: int = 0) -> Kept:

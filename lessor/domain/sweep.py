@@ -104,7 +104,7 @@ def unbilled(leases: Iterable[Lease], found: Iterable[Tagged], at: datetime) -> 
     news = []
     for lease in leases:
         seen = shown.get(lease.id, [])
-        if lease.state in LOOKS and disks.brought_up(lease.storage, seen, at) != lease.storage:
+        if lease.state in LOOKS and disks.bill(lease, seen, at) != lease.storage:
             news.append(Away(lease.id, lease.id, Condition.UNKNOWN, "its disks are not as they are billed", at))
     return tuple(news)
 

@@ -102,6 +102,17 @@ def test_disks_of_the_launch_and_of_nobody_are_not_added_ones() -> None:
     assert brought_up(BASE, [of_the_launch, claim, an_instance()], DECEMBER) == BASE
 
 
+def test_a_disk_of_the_launch_that_looks_like_an_added_one_is_not_charged_twice() -> None:
+    """One that had to be tagged after the launch carries the same tags as one that somebody attached."""
+    lease = replace(in_use(*BASE), resources=(an_instance(), volume()))
+    assert disks.bill(lease, [volume(), volume("more")], DECEMBER) == (*BASE, line("more"))
+    assert sweep.unbilled([lease], [Tagged(**vars(volume()), lease=lease.id)], DECEMBER) == ()
+    nothing_launched = replace(lease, storage=())
+    assert disks.bill(nothing_launched, [volume()], DECEMBER) == (line(),)
+    again = replace(lease, storage=(*BASE, line(end=NOVEMBER + DAY)))
+    assert disks.bill(again, [volume()], DECEMBER)[-1] == line(start=NOVEMBER + DAY)
+
+
 def test_what_was_charged_is_charged_on_when_only_its_claim_is_gone() -> None:
     assert brought_up((line(),), [replace(volume(), disk=None)], DECEMBER) == (line(),)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lessor.contracts import MANAGED_BY, TAG_LEASE
+from lessor.domain.money import Money
 from lessor.domain.resource import Condition, Resource, Tagged
-from lessor.providers.aws import seen, tags
+from lessor.providers.aws import disks, seen, tags
 from lessor.providers.aws.ownership import Proof
 from lessor.providers.aws.site import Site, by
 
@@ -27,15 +28,15 @@ class Inventory:
     spot_requests: list[Item] = field(default_factory=list)
     snapshots: list[Item] = field(default_factory=list)
 
-    def resources(self) -> tuple[Resource, ...]:
-        """Everything but kept snapshots, which are no left-overs."""
-        return tuple(resource for _, resource in self._pairs())
+    def resources(self, gib_month: Money | None = None) -> tuple[Resource, ...]:
+        """Everything but kept snapshots, which are no left-overs; `gib_month` is the price of disks in the region."""
+        return tuple(resource for _, resource in self._pairs(gib_month))
 
-    def tagged(self) -> tuple[Tagged, ...]:
+    def tagged(self, gib_month: Money | None = None) -> tuple[Tagged, ...]:
         """The same, each with the lease whose tag it carries and since when its machine is in its state."""
         return tuple(
             Tagged(**vars(resource), lease=tags.read(item).get(TAG_LEASE, ""), changed_at=seen.changed_at(item))
-            for item, resource in self._pairs()
+            for item, resource in self._pairs(gib_month)
         )
 
     def foreign(self, lease_id: str, known: Sequence[Resource]) -> tuple[str, ...]:
@@ -49,10 +50,10 @@ class Inventory:
         there = (one for one in self.resources() if one.condition is not Condition.GONE)
         return tuple(one.ref for one in there if one.id not in ours | proof.ids)
 
-    def _pairs(self) -> Iterator[tuple[Item, Resource]]:
+    def _pairs(self, gib_month: Money | None) -> Iterator[tuple[Item, Resource]]:
         read: tuple[tuple[list[Item], Callable[[Item, str], Resource]], ...] = (
             (self.machines, seen.instance),
-            (self.volumes, seen.volume),
+            (self.volumes, lambda item, region: self._volume(item, region, gib_month)),
             (self.interfaces, seen.interface),
             (self.addresses, seen.address),
             (self.spot_requests, seen.spot_request),
@@ -60,15 +61,22 @@ class Inventory:
         )
         return ((item, show(item, self.site.region)) for items, show in read for item in items)
 
+    def _volume(self, item: Item, region: str, gib_month: Money | None) -> Resource:
+        return replace(seen.volume(item, region), disk=disks.added(item, self.machines, gib_month))
+
 
 def of_lease(site: Site, lease_id: str) -> Inventory:
     """What carries the lease's tag at the site, in any state. Raises `ProviderError` if anything was unread."""
-    return _read(site, by(tag__lease=lease_id))
+    wanted = by(tag__lease=lease_id)
+    return _read(site, wanted, wanted)
 
 
 def of_place(site: Site) -> Inventory:
-    """Everything at the site that lessor has launched. Raises `ProviderError` if anything was unread."""
-    return _read(site, by(tag__managed_by=MANAGED_BY))
+    """Everything at the site that lessor has launched, and volumes that were attributed to leases.
+
+    Raises `ProviderError` if anything was unread.
+    """
+    return _read(site, by(tag__managed_by=MANAGED_BY), by(tag_key=TAG_LEASE))
 
 
 def machines_of(site: Site, lease_id: str) -> list[Item]:
@@ -76,11 +84,11 @@ def machines_of(site: Site, lease_id: str) -> list[Item]:
     return seen.machines(site.read("describe_instances", "Reservations", Filters=by(tag__lease=lease_id)))
 
 
-def _read(site: Site, filters: list[dict[str, Any]]) -> Inventory:
+def _read(site: Site, filters: list[dict[str, Any]], of_volumes: list[dict[str, Any]]) -> Inventory:
     return Inventory(
         site,
         seen.machines(site.read("describe_instances", "Reservations", Filters=filters)),
-        site.read("describe_volumes", "Volumes", Filters=filters),
+        site.read("describe_volumes", "Volumes", Filters=of_volumes),
         site.read("describe_network_interfaces", "NetworkInterfaces", Filters=filters),
         site.read("describe_addresses", "Addresses", Filters=filters),
         site.read("describe_spot_instance_requests", "SpotInstanceRequests", Filters=filters),

@@ -143,7 +143,7 @@ class Ec2Provider:
         for site in self._sites(place):
             try:
                 there = inventory.of_lease(site, lease_id)
-                found += there.resources()
+                found += there.resources(self._offers.disk_monthly(site))
                 foreign += there.foreign(lease_id, known)
             except ProviderError as error:
                 problems.append(str(error))
@@ -179,7 +179,8 @@ class Ec2Provider:
 
     def conditions(self, place: Place) -> tuple[Tagged, ...]:
         """Every resource of ours in the place, all pages. Raises `ProviderError` when any page is missing."""
-        return tuple(r for site in self._sites(place) for r in inventory.of_place(site).tagged())
+        sites = ((inventory.of_place(site), self._offers.disk_monthly(site)) for site in self._sites(place))
+        return tuple(one for there, gib_month in sites for one in there.tagged(gib_month))
 
     def attribute(self, place: Place, heartbeat: Heartbeat) -> tuple[Resource, ...]:
         """Tag what somebody attached to our machines later; returns what was tagged (case C10)."""

@@ -90,11 +90,13 @@ class Events:
             records = start_machines(self._state.fleet, backend, plan=plan, count=count, tags=tags or {}, now=now)
             return [record.instance.id for record in records]
 
-    def attach_volume(self, instance_id: str, size_gib: int = 100, tags: dict[str, str] | None = None) -> str:
+    def attach_volume(
+        self, instance_id: str, size_gib: int = 100, tags: dict[str, str] | None = None, *, kind: str = "gp3"
+    ) -> str:
         """A user attaches a volume that survives termination; returns its id."""
         with self._cloud.lock:
             instance, backend = self._machine(instance_id)
-            volume = backend.create_volume(size=size_gib, zone_name=instance.availability_zone)
+            volume = backend.create_volume(size=size_gib, zone_name=instance.availability_zone, volume_type=kind)
             volume.add_tags(tags or {})
             backend.attach_volume(
                 volume.id, instance_id, f"/dev/sd{chr(ord('f') + len(instance.block_device_mapping))}", False
