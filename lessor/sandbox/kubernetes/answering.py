@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lessor.sandbox.kubernetes import discovery, errors, openapi, tables
-from lessor.sandbox.kubernetes.calls import Call, Target, is_served, target, verb
+from lessor.sandbox.kubernetes.calls import CONNECTING, Call, Target, is_served, target, verb
 from lessor.sandbox.kubernetes.cluster import Heard, SimulatedCluster
 from lessor.sandbox.kubernetes.errors import Refused
 from lessor.sandbox.kubernetes.faults import Fault
+from lessor.sandbox.kubernetes.inside.entering import LOG, Entering, Following, entering, log
 from lessor.sandbox.kubernetes.kinds import Kind
 from lessor.sandbox.kubernetes.managed import APPLY, UPDATE, Writer
 from lessor.sandbox.kubernetes.patches import MERGE, OPERATIONS, STRATEGIC
@@ -50,14 +51,16 @@ class Watching:
 @dataclass(frozen=True)
 class Answer:
     """What is sent. `delay` in seconds; with `lost` the connection breaks instead of an answer, and `text` is
-    sent as it is."""
+    sent as it is. What goes on after it is `watching`, `following` or `entering`."""
 
     code: int
     body: Obj = field(default_factory=dict)
     watching: Watching | None = None
     delay: float = 0.0
     lost: bool = False
-    text: str = ""
+    text: str | None = None
+    following: Following | None = None
+    entering: Entering | None = None
 
 
 NOWHERE = Answer(404, text="404 page not found\n")
@@ -135,11 +138,24 @@ class _Asked:
         self._cluster.rights.check(self._user, self._access)
         if of.kind is None:
             return Answer(201, reviewed(self._cluster, self._user, of, self._call.document()))
+        if of.sub in {LOG, *CONNECTING}:
+            return self._inside(of)
         acts = {
             "get": self._get, "list": self._list, "watch": self._watch, "create": self._create, "update": self._update,
             "patch": self._patch, "delete": self._delete, "deletecollection": self._delete_all,
         }  # fmt: skip
         return acts[self._access.verb](of, of.kind)
+
+    def _inside(self, of: Target) -> Answer:
+        """The log of a pod, or a way into it, which takes the right to create one also where it is asked for by GET."""
+        store, now = self._cluster.store, self._cluster.clock.now
+        if of.sub == LOG:
+            found = log(store, now(), of, self._call)
+            if isinstance(found, Following):
+                return Answer(200, following=found)
+            return Answer(200 if found else 204, text=found)
+        self._cluster.rights.check(self._user, of.access("create"))
+        return Answer(101, entering=entering(store, now, of, self._call))
 
     def _get(self, of: Target, kind: Kind) -> Answer:
         obj = self._cluster.registry.get(kind, of.namespace, of.name)
@@ -273,4 +289,4 @@ def _spoilt(given: Answer, fault: Fault | None) -> Answer:
     if fault is None:
         return given
     delay = fault.seconds if fault.kind == "slow" else 0.0
-    return Answer(given.code, given.body, given.watching, delay, fault.kind == "lose-answer")
+    return replace(given, delay=delay, lost=fault.kind == "lose-answer")

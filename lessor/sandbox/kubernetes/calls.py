@@ -21,17 +21,24 @@ _JSON_ONLY = (
     "application/yaml. The simulated cluster reads no protobuf: write the object into a file, and kubectl apply -f it"
 )
 _SUBS = {"status", "scale", "token", "finalize"}
+CONNECTING = {"exec", "portforward"}
+"""Parts of pods that are a way into them."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A request. Header names are lower case."""
+    """A request. Header names are lower case; `several` has what a query says more than once."""
 
     method: str
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    several: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def every(self, name: str) -> tuple[str, ...]:
+        """All values of that name in the query."""
+        return self.several.get(name) or tuple(self.query[one] for one in (name,) if one in self.query)
 
     def flag(self, name: str) -> bool:
         return self.query.get(name, "").lower() in ("true", "1")
@@ -115,6 +122,8 @@ def target(served: Served, path: str) -> Target | None:
 
 def verb(call: Call, of: Target) -> str:
     """As rules of access name it. Raises `Refused` (405)."""
+    if of.sub in {"log", *CONNECTING} and call.method not in ("GET", "POST"):
+        raise _not_allowed()
     plain = {"POST": "create", "PUT": "update", "PATCH": "patch"}
     if call.method == "GET":
         if call.flag("watch"):
@@ -122,10 +131,14 @@ def verb(call: Call, of: Target) -> str:
         return "get" if of.name else "list"
     if call.method == "DELETE":
         return "delete" if of.name else "deletecollection"
-    fits = not of.name or of.sub == "token" if call.method == "POST" else bool(of.name)
+    fits = not of.name or of.sub in {"token", *CONNECTING} if call.method == "POST" else bool(of.name)
     if call.method not in plain or not fits:
-        raise Refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        raise _not_allowed()
     return plain[call.method]
+
+
+def _not_allowed() -> Refused:
+    return Refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
 
 def _has(kind: Kind, sub: str) -> bool:
@@ -134,4 +147,5 @@ def _has(kind: Kind, sub: str) -> bool:
         or (sub == "scale" and kind.scalable)
         or (sub == "token" and kind.kind == "ServiceAccount")
         or (sub == "finalize" and kind.kind == "Namespace")
+        or (sub in {"log", *CONNECTING} and kind.kind == "Pod")
     )

@@ -66,6 +66,10 @@ def _lines(kind: Kind) -> list[Obj]:
     if kind.kind == "ServiceAccount":
         token = _line("serviceaccounts/token", "TokenRequest", True, ["create"])
         lines.append(token | {"group": "authentication.k8s.io", "version": "v1"})
+    if kind.kind == "Pod":
+        lines.append(_line("pods/log", "Pod", True, ["get"]))
+        lines.append(_line("pods/exec", "PodExecOptions", True, ["create", "get"]))
+        lines.append(_line("pods/portforward", "PodPortForwardOptions", True, ["create", "get"]))
     return lines
 
 

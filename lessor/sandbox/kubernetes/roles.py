@@ -9,7 +9,7 @@ _READ = ["get", "list", "watch"]
 _WRITE = ["create", "delete", "deletecollection", "patch", "update"]
 _CORE = ["configmaps", "persistentvolumeclaims", "pods", "services", "serviceaccounts"]
 _WORK = {
-    "": [*_CORE, "secrets"],
+    "": [*_CORE, "secrets", "pods/attach", "pods/exec", "pods/portforward"],
     "apps": ["daemonsets", "deployments", "deployments/scale", "replicasets", "replicasets/scale", "statefulsets",
              "statefulsets/scale"],
     "batch": ["cronjobs", "jobs"],

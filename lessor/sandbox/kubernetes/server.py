@@ -14,6 +14,8 @@ from aiohttp import web
 from lessor.sandbox.kubernetes.answering import Answer, Watching, answer
 from lessor.sandbox.kubernetes.calls import Call
 from lessor.sandbox.kubernetes.cluster import SimulatedCluster
+from lessor.sandbox.kubernetes.inside.channels import opened
+from lessor.sandbox.kubernetes.inside.entering import Following
 from lessor.sandbox.kubernetes.tables import tabled
 
 _LARGEST_BODY = 3 * 1024 * 1024
@@ -27,7 +29,9 @@ def make_application(cluster: SimulatedCluster) -> web.Application:
 
     async def api(request: web.Request) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        call = Call(request.method, request.path, dict(request.query), headers, await request.read())
+        several = {name: tuple(request.query.getall(name)) for name in request.query}
+        body = await request.read()
+        call = Call(request.method, request.path, dict(request.query), headers, body, several)
         given = answer(cluster, call)
         if given.delay:
             await asyncio.sleep(given.delay)
@@ -35,6 +39,10 @@ def make_application(cluster: SimulatedCluster) -> web.Application:
             return _broken(request)
         if given.watching:
             return await _stream(cluster, request, given.watching)
+        if given.following:
+            return await _follow(cluster, request, given.following)
+        if given.entering:
+            return await opened(request, given.entering)
         return _written(given)
 
     application.router.add_route("*", "/{path:.*}", api)
@@ -63,7 +71,7 @@ async def listening(
 
 
 def _written(given: Answer) -> web.Response:
-    if given.text:
+    if given.text is not None:
         return web.Response(text=given.text, status=given.code)
     headers = {"audit-id": "sandbox", "cache-control": "no-cache, private"}
     wait = (given.body.get("details") or {}).get("retryAfterSeconds")
@@ -100,6 +108,23 @@ async def _stream(cluster: SimulatedCluster, request: web.Request, wanted: Watch
                     headed = True
                 await response.write(_line(one.type, told))
         await asyncio.sleep(_BEAT)
+    return response
+
+
+async def _follow(cluster: SimulatedCluster, request: web.Request, log: Following) -> web.StreamResponse:
+    """A log as it grows, until its container ends."""
+    response = web.StreamResponse(headers={"content-type": "text/plain"})
+    await response.prepare(request)
+    await response.write(log.text.encode())
+    with cluster.lock:
+        known, lasts = len(log.lines()), log.lasts()
+    while lasts:
+        await asyncio.sleep(_REST)
+        with cluster.lock:
+            lasts, found = log.lasts(), log.lines()
+        for at, line in found[known:]:
+            await response.write(f"{f'{at} ' if log.stamped else ''}{line}\n".encode())
+        known = max(known, len(found))
     return response
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from lessor.sandbox.kubernetes import RunningCluster, running_cluster
 from tests.kube.fixtures import running_kube
+from tests.sandbox.kubernetes.objects import pod
 
 __all__ = ["lab", "running_kube"]
 
@@ -19,3 +21,13 @@ def lab() -> Iterator[RunningCluster]:
         running.create("Namespace", {"metadata": {"name": "work"}})
         running.settle()
         yield running
+
+
+@pytest.fixture
+def running(lab: RunningCluster) -> RunningCluster:
+    """With a pod that holds a GPU and has a port."""
+    made: dict[str, Any] = pod("train", 1)
+    made["spec"]["containers"][0]["ports"] = [{"containerPort": 8888}]
+    lab.create("Pod", made, "work")
+    lab.settle()
+    return lab

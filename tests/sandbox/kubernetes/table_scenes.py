@@ -90,10 +90,8 @@ def _of_workloads() -> dict[str, list[Step]]:
             shown(f"{apps}/daemonsets"),
         ],
         "jobs as tables": [
-            Step("POST", f"{batch}/jobs", job("a", suspend=True)),
-            Step("POST", f"{batch}/jobs", job("b", suspend=True, completions=3, parallelism=2)),
-            Step("PATCH", f"{batch}/jobs/a/status", {"status": {"succeeded": 0}}, MERGE),
-            shown(f"{batch}/jobs/b?fieldSelector="),
+            Step("POST", f"{batch}/jobs", job("b", suspend=True, completions=3, parallelism=2), settles=True),
+            shown(f"{batch}/jobs"),
             Step("POST", f"{batch}/cronjobs", _cron("0 3 * * *", timeZone="Etc/UTC", suspend=True)),
             shown(f"{batch}/cronjobs"),
         ],

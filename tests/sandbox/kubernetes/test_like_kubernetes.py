@@ -21,11 +21,11 @@ from lessor.sandbox.kubernetes import RunningCluster, running_cluster
 from lessor.sandbox.kubernetes.answering import answer
 from lessor.sandbox.kubernetes.calls import Call
 from tests.kube.ground import RealGround
-from tests.sandbox.kubernetes import table_scenes
+from tests.sandbox.kubernetes import inside_scenes, table_scenes
 from tests.sandbox.kubernetes.scenes import Step, scenes
 
 Obj = dict[str, Any]
-SCENES = scenes() | table_scenes.scenes()
+SCENES = scenes() | table_scenes.scenes() | inside_scenes.scenes()
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ def _of_real(api: client.ApiClient, step: Step) -> Told:
 _SETTLED: dict[str, Callable[[Obj], bool]] = {
     "ResourceQuota": lambda status: bool(status.get("hard")),
     "PersistentVolume": lambda status: status["phase"] != "Pending",
+    "Job": lambda status: bool(status.get("conditions")),
 }
 """What their controllers have to have seen before they count."""
 
@@ -131,7 +132,7 @@ def _of_simulated(lab: RunningCluster, step: Step) -> Told:
     query = dict(parse_qsl(address.query))
     given = answer(lab.cluster, Call(step.method, f"/{address.path}", query, headers, body))
     lab.settle()
-    return _told(given.code, given.text or json.dumps(given.body))
+    return _told(given.code, json.dumps(given.body) if given.text is None else given.text)
 
 
 def _told(code: int, text: str) -> Told:
