@@ -19,6 +19,7 @@ from bot.facts import facts
 from bot.pending import decides_wish
 from bot.people import People
 from lessor.contracts import Verb
+from lessor.domain import transitions
 from lessor.domain.authority import may_enter, require_steward
 from lessor.domain.errors import Refused
 from lessor.domain.identity import parse_lease_id
@@ -165,3 +166,5 @@ def _require_hold(lease: Lease, person: Person, verb: Verb) -> None:
         require_steward(lease, person)
     elif not person.is_same(lease.requester_ids):
         raise Refused("not-owner", f"{lease.id} belongs to somebody else; only its requester can withdraw it")
+    elif lease.wish is None:
+        transitions.require_request(lease)

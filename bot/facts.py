@@ -9,9 +9,10 @@ from bot.around import NOTHING, Around
 from bot.blocks.text import cut, quoted
 from bot.evidence import REASON_MOST, idle_facts
 from bot.proposals import suggestions
-from lessor.domain import suspension
+from lessor.domain import ends, suspension
 from lessor.domain.approval import waiting
 from lessor.domain.commitments import stretches
+from lessor.domain.disks import added
 from lessor.domain.extension import wish_cost
 from lessor.domain.lease import TERMINATED, Lease, State
 from lessor.domain.life import RELEASED
@@ -65,6 +66,9 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "released_by": lease.ending_reason.removeprefix(RELEASED) if lease.ending_reason.startswith(RELEASED) else "",
         "problem": lease.problem.rstrip(" ."),
         "terminated": lease.final and lease.ending_reason.startswith(f"{TERMINATED}: "),
+        "end_ahead": ends.ahead(lease),
+        "over": ends.over(lease),
+        "ends_at_earliest": ends.at_the_earliest(lease, now),
         "deletes_at": (lease.stopped_at or now) + lease.terms.grace,
         "kind": kind_words(lease.request.kind),
         **_had(lease),
@@ -79,9 +83,17 @@ def _had(lease: Lease) -> dict[str, object]:
         "tried": ", ".join(lease.capacity.tried) if lease.capacity else "",
         "left": ", ".join(lease.left),
         "left_count": len(lease.left),
-        "disks": "; ".join(spelt_disk(r) for r in lease.resources if r.kind is Kind.CLAIM),
+        "disks": _disks(lease),
         "resources": listed([f"{r.kind.value} {r.id.partition('@')[0]}" for r in lease.resources]),
     }
+
+
+def _disks(lease: Lease) -> str:
+    """Claims by name, and how many disks that people added are not among them."""
+    claims = [one for one in lease.resources if one.kind is Kind.CLAIM]
+    named = {one.id.partition("@")[0] for one in claims}
+    more = sum(1 for one in added(lease.storage) if one.end is None and one.name not in named)
+    return "; ".join([*map(spelt_disk, claims), *([f"and {more} more"] if claims and more else [])])
 
 
 def kind_words(kind: LeaseKind | None) -> str:

@@ -13,6 +13,7 @@ from bot.blocks.message import Message, markdown, note, sections
 from bot.blocks.text import cut, quoted
 from bot.desk import Desk
 from bot.facts import kind_words
+from lessor.domain import ends
 from lessor.domain.errors import Refused
 from lessor.domain.fleet import Fleet, PlaceFleet, Tenant
 from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, body, figures, unit, where
@@ -113,7 +114,7 @@ class FleetView:
             "lease": lease,
             "kind": kind_words(lease.request.kind),
             "where": where(tenant),
-            "ends_at": lease.ends_at or lease.request.until,
+            "ends_at": ends.ahead(lease),
             "flags": "; ".join(tenant.flags),
             "purpose": quoted(lease.request.purpose, PURPOSE_MOST),
             "zone": person.tz,

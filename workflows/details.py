@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from lessor.domain import capping, changes, rungs, suspension
+from lessor.domain import capping, changes, ends, rungs, suspension
 from lessor.domain.approval import Step, Vote
 from lessor.domain.costing import storage_cost
 from lessor.domain.lease import Lease, Span
@@ -107,7 +107,9 @@ def _running(lease: Lease, now: datetime) -> list[tuple[str, str]]:
     rows += _holders(lease)
     if lease.ready_at:
         rows.append(("usable since", _time(lease.ready_at)))
-    if lease.ends_at:
+    if over := ends.over(lease):
+        rows.append(("ended", f"{_time(over)}, extended {lease.extensions} times"))
+    elif lease.ends_at:
         rows.append(("ends", f"{_time(lease.ends_at)}, extended {lease.extensions} times"))
     rows += _lasting(lease)
     rows += _idle(lease, now)

@@ -9,7 +9,7 @@ from typing import Any
 from lessor.asjson import lease_facts, next_try
 from lessor.cli import idleness
 from lessor.cli.output import Column
-from lessor.domain import capping, suspension
+from lessor.domain import capping, ends, suspension
 from lessor.domain.approval import waiting
 from lessor.domain.authority import may_enter
 from lessor.domain.changes import describe
@@ -58,10 +58,10 @@ def row(lease: Lease, now: datetime, zone: str) -> tuple[str, ...]:
 
 def short_end(lease: Lease, now: datetime, zone: str) -> str:
     """The end in a list, with the year only where it is another than now."""
-    ends = lease.ends_at or lease.request.until
-    if ends is None:
+    at = ends.over(lease) or ends.ahead(lease) or lease.closed_at
+    if at is None:
         return f"{spell(lease.request.duration)} once ready" if lease.request.duration else ""
-    there, today = (at.astimezone(zone_of(zone) or UTC) for at in (ends, now))
+    there, today = (one.astimezone(zone_of(zone) or UTC) for one in (at, now))
     year = "" if there.year == today.year else f" {there.year}"
     return f"{there.day} {there:%b}{year} {there:%H:%M}"
 
@@ -86,7 +86,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Purpose", request.purpose),
         ("Requested", local(lease.requested_at, zone)),
         ("Begins", local(request.start, zone) if request.start else ""),
-        ("Ends", _end(lease, zone)),
+        ("Ended" if ends.over(lease) else "Ends", _end(lease, zone)),
         ("Later end", _wished(lease, zone)),
         ("Hours", _hours(lease, now, zone)),
         *idleness.rows(lease, now, zone),
@@ -149,9 +149,9 @@ def _what(lease: Lease) -> str:
 
 
 def _end(lease: Lease, zone: str) -> str:
-    ends = lease.ends_at or lease.request.until
-    if ends:
-        return local(ends, zone)
+    at = ends.over(lease) or ends.ahead(lease)
+    if at or lease.final:
+        return local(at, zone) if at else ""
     return f"{spell(lease.request.duration)} after it is ready" if lease.request.duration else ""
 
 

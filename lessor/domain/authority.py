@@ -59,9 +59,12 @@ def may_enter(lease: Lease, viewer: Person) -> bool:
 
 
 def require_allowed(lease: Lease, decision: Decision) -> None:
-    """Raise `Refused` ("policy") for a length that the policy denies, whoever would approve it."""
+    """Raise `Refused` ("policy") for an end that the policy denies, whoever would approve it.
+
+    What it says may have nothing to do with the length, such as a budget of which nobody knows what is left.
+    """
     if decision.outcome is Outcome.DENY:
-        raise Refused("policy", f"so long a lease is not allowed ({_spelled(decision.reasons)}); {_kept(lease)}")
+        raise Refused("policy", f"the policy does not let it run until then ({_spelled(decision.reasons)}); {_kept(lease)}")
 
 
 def asked_for_longer(lease: Lease, decision: Decision) -> tuple[StepSpec, ...]:
@@ -112,7 +115,7 @@ def require_covered(lease: Lease, decision: Decision, person: Person) -> None:
         why = _spelled(why_asked(lease, decision))
         raise Refused(
             "needs-approval",
-            f"so long a lease needs the approval of {names}, because of {why}; {_kept(lease)}. "
+            f"running until then needs the approval of {names}, because of {why}; {_kept(lease)}. "
             "Ask one of them to do it, or make a new request",
         )
 
@@ -133,4 +136,6 @@ def _spelled(reasons: tuple[Reason, ...]) -> str:
 
 
 def _kept(lease: Lease) -> str:
+    if lease.stopped_at is not None:
+        return f"it stays stopped and is deleted at {minute(lease.stopped_at + lease.terms.grace)}"
     return f"the lease still ends at {minute(lease.ends_at)}" if lease.ends_at else "nothing was changed"

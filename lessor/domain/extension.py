@@ -57,7 +57,7 @@ def decide(
 ) -> Change:
     """Extend at once, or ask people: `decision` is what the policy says of the longer lease, `steps` who is `missing`.
 
-    Raises `Refused`: policy (so long a lease is not allowed), and as `extend` and `ask`.
+    Raises `Refused`: policy (it may not run so long), and as `extend` and `ask`.
     """
     require_allowed(lease, decision)
     if not steps:

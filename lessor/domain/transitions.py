@@ -7,7 +7,19 @@ from datetime import datetime, timedelta
 
 from lessor.domain import approval, asking, requoting, suspension
 from lessor.domain.errors import Refused
-from lessor.domain.lease import NOTHING_YET, Change, Event, Lease, Refusal, State, changed, minute, require_state
+from lessor.domain.lease import (
+    IN_USE,
+    NOTHING_YET,
+    Change,
+    Event,
+    Lease,
+    Refusal,
+    State,
+    changed,
+    describe,
+    minute,
+    require_state,
+)
 from lessor.domain.money import Money
 from lessor.domain.people import Person
 from lessor.domain.policy import Decision, Outcome
@@ -122,7 +134,7 @@ def withdraw(lease: Lease, by: str, now: datetime) -> Change:
 
     Taking back the wish to have a stopped lease again stops it again and gives it a new grace; nothing is deleted.
     """
-    require_state(lease, *BEFORE_USE)
+    require_request(lease)
     if by not in lease.holder_ids:
         raise Refused("not-owner", "only the requester can withdraw this request")
     if lease.restoring:
@@ -138,6 +150,17 @@ def withdraw(lease: Lease, by: str, now: datetime) -> Change:
     if lease.untouched:
         return changed(lease, Event("withdrawn", now, by, {}), state=State.WITHDRAWN, closed_at=now, **decided)
     return deleting(lease, Event("withdraw-asked", now, by, {}), now, outcome=State.WITHDRAWN, **decided)
+
+
+def require_request(lease: Lease) -> None:
+    """Raise `Refused` ("wrong-state") for what is no request any more, with what gives it back where it is in use."""
+    if lease.state in (*IN_USE, State.STOPPED):
+        raise Refused(
+            "wrong-state",
+            f"{lease.id} is {describe(lease)}, and only a request can be withdrawn; nothing was changed. "
+            f"`/gpu release {lease.id}` or `lessor release {lease.id}` gives it back",
+        )
+    require_state(lease, *BEFORE_USE)
 
 
 def lapse(lease: Lease, now: datetime) -> Change:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from lessor.domain import capping, rungs, unheld
+from lessor.domain import capping, ends, rungs, unheld
 from lessor.domain.costing import compute_cost, idle_cost, storage_cost
 from lessor.domain.idle import IdleTerms, Standing
 from lessor.domain.judging import evidence
@@ -79,7 +79,8 @@ async def values(desk: Desk, lease_id: str) -> dict[str, Any]:
         "charted": chart is not None,
         "steps": [_step(one) for one in reversed(events)],
         "temporal": desk.workflow(lease),
-        "ends": lease.ends_at or lease.request.until,
+        "ends": ends.ahead(lease),
+        "over": ends.over(lease),
     }
 
 

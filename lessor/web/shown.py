@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lessor.contracts import SourceReport
+from lessor.domain import ends
 from lessor.domain.lease import Lease
 from lessor.domain.request import spell
 from lessor.gauging import MeterStatus
@@ -66,8 +67,8 @@ def one_more(query: LeaseQuery, limit: int) -> LeaseQuery:
 def row(lease: Lease, owner: str, now: datetime) -> Row:
     """What a list shows of a lease."""
     cost = lease.cost(now)
-    ends = lease.closed_at if lease.final else lease.ends_at or lease.request.until
-    return Row(lease, owner, what(lease), ends, _left(lease, ends, now), str(cost) if cost else "unknown", _idle(lease))
+    at = lease.closed_at if lease.final else ends.over(lease) or ends.ahead(lease)
+    return Row(lease, owner, what(lease), at, _left(lease, at, now), str(cost) if cost else "unknown", _idle(lease))
 
 
 def what(lease: Lease) -> str:

@@ -174,7 +174,7 @@ def _fleet(lease: Lease) -> dict[str, object]:
     place = PlaceFleet(lab, ASKED, (line,), problem="HTTP 403", notes=("a quota is not enforced", "another one"))
     lines = [{"model": line.model, "on_demand": on, **figures(line), "unit": "slices"} for on in (False, True)]
     holder = Holder(lab, "pod team/train", "A100-80GB", 2, who="U0SOMEBODY", since=ASKED, flag="held, never ran")
-    shown = {"place": place, "label": "Lab", "lines": lines, "more": 3, "empty": "", "holder": holder}
+    shown = {"place": place, "label": "Lab", "lines": lines, "more": 3, "empty": "", "body": "node", "holder": holder}
     numbers = {"page": 2, "more_places": 2, "more_ownerless": 3, "wanted": "lab", "at": ASKED}
     leased = {
         "tenant": Tenant(lease, "idle", ASKED, None, 2),

@@ -10,9 +10,10 @@ import pytest
 from lessor.domain.approval import Step, Vote
 from lessor.domain.authority import require_covered, require_member, require_steward
 from lessor.domain.errors import Refused
+from lessor.domain.lease import State
 from lessor.domain.pending import CoOwner
 from lessor.domain.people import Person
-from lessor.domain.policy import Outcome, StepSpec
+from lessor.domain.policy import Outcome, Reason, StepSpec
 from tests.builders import ADMIN, FINANCE, MANAGER, READY, REQUESTER, STRANGER, a_decision, a_lease, a_person
 
 
@@ -50,6 +51,18 @@ def test_a_longer_lease_needs_those_whom_the_policy_would_ask() -> None:
     with pytest.raises(Refused, match="the lease still ends at 2026-11-27 17:15 UTC") as denied:
         require_covered(lease, a_decision(Outcome.DENY), MANAGER)
     assert denied.value.code == "policy"
+
+
+def test_who_is_asked_because_a_budget_is_unknown_is_not_told_that_it_is_for_the_length() -> None:
+    unknown = Reason("budget-is-spent", "cannot be judged, a fact is unknown: budget.left < 0")
+    asks = a_decision(reasons=(unknown,), steps=(StepSpec("finance", ("group:finance",)),))
+    with pytest.raises(Refused) as refused:
+        require_covered(a_lease(State.STOPPED), asks, REQUESTER)
+    assert str(refused.value) == (
+        "running until then needs the approval of finance (group:finance), because of budget-is-spent: cannot be "
+        "judged, a fact is unknown: budget.left < 0; it stays stopped and is deleted at 2026-12-04 17:15 UTC. "
+        "Ask one of them to do it, or make a new request"
+    )
 
 
 def test_an_approval_of_somebody_else_does_not_cover_those_who_are_asked() -> None:

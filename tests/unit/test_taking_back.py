@@ -55,6 +55,15 @@ def test_what_is_used_or_over_is_not_withdrawn(state: State) -> None:
     assert refusal(transitions.withdraw, a_lease(state), "U0REQUESTER", READY)[0] == "wrong-state"
 
 
+@pytest.mark.parametrize("state", [State.ACTIVE, State.SUSPENDED, State.STOPPED])
+def test_whoever_wants_to_withdraw_what_is_theirs_already_is_told_how_to_give_it_back(state: State) -> None:
+    assert refusal(transitions.withdraw, a_lease(state), "U0REQUESTER", READY) == (
+        "wrong-state",
+        f"gpu-7k3qxa2m is {state.value}, and only a request can be withdrawn; nothing was changed. "
+        "`/gpu release gpu-7k3qxa2m` or `lessor release gpu-7k3qxa2m` gives it back",
+    )
+
+
 def test_only_the_requester_withdraws() -> None:
     for other in ("U0MANAGER", "U0ADMIN", ""):
         assert refusal(transitions.withdraw, a_lease(State.AWAITING_APPROVAL), other, READY) == (

@@ -173,9 +173,9 @@ def test_a_decision_that_comes_too_late_is_told_who_decided(state: State, code: 
 
 
 def test_several_states_that_would_do_are_told_as_a_list() -> None:
-    assert refusal(transitions.withdraw, a_lease(State.ACTIVE), REQUESTER.id, READY) == (
+    assert refusal(transitions.withdraw, a_lease(State.CLOSED), REQUESTER.id, READY) == (
         "wrong-state",
-        "gpu-7k3qxa2m is active; this needs a lease that is requested, awaiting approval, approved, provisioning or "
+        "gpu-7k3qxa2m is closed; this needs a lease that is requested, awaiting approval, approved, provisioning or "
         "waiting for capacity",
     )
 
