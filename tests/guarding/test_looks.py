@@ -1,31 +1,23 @@
-"""What the guard does in one look and over several, law by law, with everything around it in memory."""
+"""What the guard does in one look and over several: told first, looked at again, stopped, told after."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lessor.domain.guarding import Stand
 from lessor.domain.resource import Condition
-from lessor.guarding.notebook import BusyError, Notebook
-from lessor.ports import ProviderError
 from tests.builders import a_lease
 from tests.guarding.scene import (
     DOWN,
     HOUR,
-    LAB,
     LEASE,
     MINUTE,
     NOW,
-    RESEARCH,
     FakeChannel,
     Scene,
     a_lease_there,
-    a_stray,
-    refusal,
 )
 
 
@@ -209,205 +201,3 @@ async def test_a_ledger_that_is_down_is_said_and_holds_nothing_up(scene: Scene) 
     assert report.ledger == DOWN
     assert scene.grounds.asked == [(LEASE,)]
     assert not report.trouble
-
-
-# -- law 1, 3 and 11: unknown, not ours, and one bad member -----------------------------------------------------------
-
-
-async def test_what_is_unknown_is_told_by_place_and_never_stopped(scene: Scene) -> None:
-    scene.grounds.put(
-        a_lease_there(ends=None, written="31.12."),
-        a_lease_there("gpu-00000001", ends=None),
-        a_lease_there("gpu-00000002", condition=Condition.UNKNOWN),
-    )
-    for _ in range(4):
-        await scene.look()
-        scene.pass_time(HOUR)
-    assert (scene.grounds.stopped, scene.told()) == ([], ["unknown research"])
-    assert scene.channels[0].got[0].lines == (
-        f"{LEASE} (g5.xlarge in us-east-1): its end cannot be read: '31.12.'",
-        "gpu-00000001 (g5.xlarge in us-east-1): no end stands on it",
-    )
-
-
-async def test_a_spot_machine_is_told_of_each_day_and_never_touched(scene: Scene) -> None:
-    scene.grounds.put(a_lease_there(fixed="i-1 is a spot machine, which cannot be stopped, only ended"))
-    for _ in range(5):
-        await scene.look()
-        scene.pass_time(12 * HOUR)
-    assert (scene.grounds.stopped, scene.told()) == ([], [f"fixed {LEASE}"] * 3)
-
-
-async def test_one_that_fails_holds_up_no_other(scene: Scene) -> None:
-    scene.grounds.put(a_lease_there(), a_lease_there("gpu-00000001"), *map(fine, range(4)))
-    scene.grounds.refusals[LEASE] = refusal("EC2 denied it")
-    scene.grounds.problems["lab"] = ("cluster lab does not answer",)
-    await scene.look()
-    scene.pass_time(30 * MINUTE)
-    report = await scene.look()
-    assert {one.finding.dated.lease: (one.stopped, one.words) for one in report.acted} == {
-        LEASE: (False, "EC2 denied it"),
-        "gpu-00000001": (
-            True,
-            "its end has passed by 3 h 30 min; it was stopped at 2026-11-28 12:30 UTC and seen stopped",
-        ),
-    }
-    assert report.trouble
-
-
-async def test_a_place_that_raises_what_nobody_thought_of_is_unread(scene: Scene) -> None:
-    def broken(place: object) -> object:
-        raise KeyError("instances") if place == LAB else ProviderError("never raised")
-
-    scene.grounds.dated = broken  # type: ignore[method-assign, assignment]
-    report = await scene.look()
-    assert [one.problems for one in report.places] == [
-        ("reading aws/research failed (ProviderError)",),
-        ("reading kubernetes/lab failed (KeyError)",),
-    ]
-
-
-async def test_a_place_that_stays_unread_is_told_of_and_what_is_known_of_it_is_kept(scene: Scene) -> None:
-    scene.grounds.put(a_lease_there())
-    await scene.look()
-    scene.grounds.problems["research"] = ("us-east-1 is throttled",)
-    for _ in range(2):
-        scene.pass_time(5 * MINUTE)
-        await scene.look()
-    assert scene.told() == [f"late {LEASE}"]
-    scene.pass_time(20 * MINUTE)
-    await scene.look()
-    assert scene.told() == [f"late {LEASE}", "unread research"]
-    del scene.grounds.problems["research"]
-    await scene.look()
-    assert scene.grounds.stopped == [LEASE]
-
-
-# -- law 5: the brake -------------------------------------------------------------------------------------------------
-
-
-async def test_the_brake_holds_all_of_them_until_somebody_says_so(scene: Scene) -> None:
-    scene.grounds.put(*(a_lease_there(f"gpu-0000000{n}") for n in range(4)))
-    await scene.look()
-    scene.pass_time(30 * MINUTE)
-    report = await scene.look()
-    assert report.brake == (
-        "4 of 4 leases that run would be stopped within 1 h, and 2 at most may be; none was stopped"
-    )
-    assert (scene.grounds.stopped, report.trouble) == ([], True)
-    assert scene.told()[-1] == "brake guard"
-    assert scene.channels[0].got[-1].lines[0] == "gpu-00000000 (g5.xlarge in us-east-1), ended 2026-11-28 09:00 UTC"
-    await scene.look(despite_brake=True)
-    assert sorted(scene.grounds.stopped) == [f"gpu-0000000{n}" for n in range(4)]
-
-
-async def test_a_few_at_a_time_do_not_get_round_the_brake(scene: Scene) -> None:
-    for pair in range(3):
-        scene.grounds.put(*(a_lease_there(f"gpu-0000000{2 * pair + n}") for n in range(2)))
-        await scene.look()
-        scene.pass_time(30 * MINUTE)
-    assert scene.grounds.stopped == ["gpu-00000000", "gpu-00000001"]
-
-
-def fine(number: int) -> object:
-    return a_lease_there(f"gpu-1000000{number}", ends=NOW + 100 * HOUR)
-
-
-# -- what nobody asked for --------------------------------------------------------------------------------------------
-
-
-async def test_what_has_no_lease_is_told_once_a_day_for_each_place_and_never_stopped(scene: Scene) -> None:
-    scene.grounds.strays = {"research": (a_stray(), a_stray("i-8")), "lab": (a_stray("default/notebook", LAB),)}
-    for _ in range(5):
-        await scene.look()
-        scene.pass_time(6 * HOUR)
-    assert scene.told() == ["unleased research", "unleased lab"] * 2
-    assert scene.channels[0].got[0].lines[0] == (
-        "i-9: p4d.24xlarge (8 x A100-40GB) in us-east-1a, since 2026-11-27 10:00 UTC (1 d 2 h), alex, 32.77 USD an hour"
-    )
-    assert scene.grounds.stopped == []
-
-
-async def test_what_nobody_knows_of_it_is_said(scene: Scene) -> None:
-    scene.grounds.strays = {"research": (replace(a_stray(), since=None, who="", hourly=None),)}
-    await scene.look()
-    assert scene.channels[0].got[0].lines == (
-        "i-9: p4d.24xlarge (8 x A100-40GB) in us-east-1a, nobody knows since when, nobody knows whose, "
-        "at an unknown price",
-    )
-
-
-async def test_a_place_that_was_not_counted_is_counted_again_the_same_day(scene: Scene) -> None:
-    scene.grounds.problems["research"] = ("throttled",)
-    await scene.look()
-    del scene.grounds.problems["research"]
-    scene.grounds.strays = {"research": (a_stray(),)}
-    await scene.look()
-    assert scene.told() == ["unleased research"]
-
-
-# -- what it remembers ------------------------------------------------------------------------------------------------
-
-
-async def test_a_restart_neither_repeats_nor_forgets(scene: Scene) -> None:
-    scene.grounds.put(a_lease_there())
-    scene.grounds.strays = {"research": (a_stray(),)}
-    await scene.look()
-    heard = scene.told()
-    scene.channels = (FakeChannel(),)
-    scene.restart()
-    scene.pass_time(30 * MINUTE)
-    await scene.look()
-    assert heard == ["unleased research", f"late {LEASE}"]
-    assert scene.grounds.stopped == [LEASE]
-    assert "unleased research" not in scene.told()
-
-
-@pytest.mark.parametrize("content", ["{half", "[]", '{"version": 9}', json.dumps({"version": 1, "overdue": 7})])
-async def test_a_broken_file_is_moved_aside_and_said_and_everybody_gets_their_notice_again(
-    scene: Scene, content: str
-) -> None:
-    scene.grounds.put(a_lease_there())
-    await scene.look()
-    scene.notebook.path.write_text(content)
-    scene.restart()
-    scene.pass_time(30 * MINUTE)
-    report = await scene.look()
-    assert scene.grounds.stopped == []
-    aside = "guard.json.broken-20261128T123000"
-    assert (scene.folder / aside).read_text() == content
-    assert f"was moved to {aside}" in report.memory
-    assert "forgotten guard" in scene.told()
-    scene.pass_time(30 * MINUTE)
-    await scene.look()
-    assert scene.grounds.stopped == [LEASE]
-
-
-async def test_a_folder_that_cannot_be_written_is_said_and_holds_nothing_up(tmp_path: Path) -> None:
-    (tmp_path / "data").write_text("no folder")
-    scene = Scene(tmp_path / "data")
-    scene.grounds.put(a_lease_there())
-    report = await scene.look()
-    assert "cannot be written" in report.memory
-    scene.pass_time(30 * MINUTE)
-    await scene.look()
-    assert scene.grounds.stopped == [LEASE]
-
-
-async def test_a_dry_run_says_what_would_be_done_and_changes_nothing(scene: Scene) -> None:
-    scene.grounds.put(a_lease_there())
-    await scene.look()
-    before = scene.notebook.path.read_text()
-    scene.pass_time(30 * MINUTE)
-    report = await scene.look(dry=True)
-    assert [one.stand for one in report.findings] == [Stand.DUE]
-    assert (scene.grounds.stopped, scene.told()) == ([], [f"late {LEASE}"])
-    assert scene.notebook.path.read_text() == before
-
-
-async def test_two_guards_do_not_work_with_the_same_file_at_once(scene: Scene) -> None:
-    other = Notebook(scene.notebook.path, lambda: NOW)
-    with other.held(), pytest.raises(BusyError, match="another guard is looking right now"):
-        await scene.look()
-    assert RESEARCH in scene.grounds.places
-    await scene.look()

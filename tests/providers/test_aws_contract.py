@@ -8,9 +8,12 @@ from lessor.domain.request import Need
 from lessor.providers.aws.tags import pairs
 from tests.providers.aws_world import World, place
 from tests.providers.contract import ProviderContract, Subject
+from tests.providers.dated_contract import DatedContract
 
 
-class TestEc2(ProviderContract):
+class InEc2:
+    """An account with a provider in it."""
+
     @pytest.fixture
     def subject(self, world: World) -> Subject:
         provider, controls = world.provider(), world.controls
@@ -40,3 +43,11 @@ class TestEc2(ProviderContract):
             refuse_all=controls.refuse_capacity,
             now=lambda: world.now().replace(microsecond=0),
         )
+
+
+class TestEc2(InEc2, ProviderContract):
+    """The contract of all providers."""
+
+
+class TestEc2Dated(InEc2, DatedContract):
+    """What EC2 shows the guard."""

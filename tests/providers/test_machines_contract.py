@@ -11,6 +11,7 @@ from lessor.domain.request import Need
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.providers.machines.running import Ran
 from tests.providers.contract import ProviderContract, Subject
+from tests.providers.dated_contract import DatedContract
 from tests.providers.pool_world import PLACE, PoolWorld
 
 
@@ -21,7 +22,9 @@ def pool_ledger(sqlite_url: str) -> Iterator[SqlLedger]:
     opened.close()
 
 
-class TestMachines(ProviderContract):
+class InAPool:
+    """A pool with a provider in it."""
+
     @pytest.fixture
     def subject(self, pool_ledger: SqlLedger, tmp_path: Path) -> Subject:
         world = PoolWorld(tmp_path, pool_ledger)
@@ -49,3 +52,11 @@ class TestMachines(ProviderContract):
             refuse_all=world.withdraw_all,
             now=world.now,
         )
+
+
+class TestMachines(InAPool, ProviderContract):
+    """The contract of all providers."""
+
+
+class TestMachinesDated(InAPool, DatedContract):
+    """What a pool shows the guard."""

@@ -35,7 +35,7 @@ from lessor.providers.machines.usable import Usable
 
 
 class MachinesProvider:
-    """Implements `Provider`, `Watch`, `Capacity`, `Doors` and `Bookings`. Calls block; threads may share it.
+    """Implements `Provider`, `Watch`, `Capacity`, `Doors`, `Dated` and `Bookings`. Calls block; threads may share it.
 
     `pools` is by the name in `lessor.yaml`. Whose a machine is stands in `book`; `people` says who is let in for a
     lease and its owner.
