@@ -6,12 +6,15 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 
 from temporalio import activity
 from temporalio.exceptions import CancelledError
 
 BEAT = 10.0
+
+_doing: ContextVar[list[str] | None] = ContextVar("doing", default=None)
+"""What an activity said last, shared with the thread that beats for it, so that the Temporal UI goes on showing it."""
 
 blocking = activity.defn(no_thread_cancel_exception=True)
 """Declares an activity that runs in a thread. No cancellation is thrown into that thread, which could strike between
@@ -36,12 +39,17 @@ async def beating() -> AsyncIterator[None]:
 
 @contextmanager
 def beating_beside() -> Iterator[None]:
-    """Heartbeat from a thread beside while the block of a blocking activity waits for what gives no sign of life."""
-    ended = threading.Event()
+    """Heartbeat from a thread beside while the block of a blocking activity waits for what gives no sign of life.
+
+    So a call that takes long is no dead worker, and a worker that died is noticed within a few beats. Each such call has
+    a limit of its own; `alive` stops an attempt that is no longer the current one.
+    """
+    ended, said = threading.Event(), list[str]()
+    before = _doing.set(said)
 
     def beat() -> None:
         while not ended.wait(BEAT):
-            activity.heartbeat()
+            activity.heartbeat(*said)
 
     thread = threading.Thread(target=copy_context().run, args=(beat,), name="beats", daemon=True)
     thread.start()
@@ -50,11 +58,15 @@ def beating_beside() -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+        _doing.reset(before)
 
 
 def alive(what: str) -> None:
     """Tell the server that this attempt lives, and stop it here when it is no longer the current one (case B13)."""
     still_current(what)
+    said = _doing.get()
+    if said is not None:
+        said[:] = [what]
     activity.heartbeat(what)
 
 

@@ -32,7 +32,7 @@ class ProvisioningActivities:
 
         Raises `NoCapacity` with all that was tried, `PermanentProviderError`, or a retryable error.
         """
-        with as_application_errors():
+        with as_application_errors(), beating_beside():
             lease = lease_of(self._ledger, ref)
             provider = self._provider(lease)
             provisioned = self._first_usable(provider, _order(lease), self._existing(provider, lease))
@@ -42,7 +42,7 @@ class ProvisioningActivities:
     @blocking
     def stop(self, ref: LeaseRef) -> datetime:
         """Stop the resources and see them stopped; the provider's own stop time."""
-        with as_application_errors():
+        with as_application_errors(), beating_beside():
             lease = lease_of(self._ledger, ref)
             if lease.state is not State.ENDING and not suspension.stopping(lease):
                 raise PermanentError(
@@ -61,7 +61,7 @@ class ProvisioningActivities:
     @blocking
     def start(self, ref: LeaseRef) -> datetime:
         """Start stopped resources again and see them running. Nothing is started that has ended meanwhile."""
-        with as_application_errors():
+        with as_application_errors(), beating_beside():
             lease = lease_of(self._ledger, ref)
             if lease.state not in (State.PROVISIONING, State.SUSPENDED) or lease.pause is not None:
                 found = "stopped until somebody starts it" if lease.pause else lease.state.value
@@ -73,7 +73,7 @@ class ProvisioningActivities:
     @blocking
     def take_down(self, ref: LeaseRef) -> Sighting:
         """Delete what is left of the lease, then look again: the sighting after the deletion."""
-        with as_application_errors():
+        with as_application_errors(), beating_beside():
             lease = lease_of(self._ledger, ref)
             provider, place = self._provider(lease), lease.request.place
             sighting = provider.look(lease.id, place, self._known(lease.id))

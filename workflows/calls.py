@@ -33,7 +33,8 @@ with workflow.unsafe.imports_passed_through():
     from lessor.domain.resource import Sighting
 
 LEDGER_TIMEOUT = timedelta(seconds=10)
-HEARTBEAT = timedelta(minutes=2)
+HEARTBEAT = timedelta(seconds=30)
+"""Three beats of `activities.beating`: so long nobody notices that a worker died in the middle of something."""
 SWEEP_LIMIT = timedelta(minutes=10)
 STAFF_LIMIT = timedelta(minutes=10)
 PLACE_TIMEOUT = timedelta(minutes=4)
