@@ -18,16 +18,24 @@ def census(site: Site) -> Census:
 
 
 def require_room(
-    site: Site, shape: GpuShape, units: int, candidate: Candidate, lease_id: str = "", *, one_node: bool = False
+    site: Site,
+    shape: GpuShape,
+    units: int,
+    candidate: Candidate,
+    lease_id: str = "",
+    *,
+    one_node: bool = False,
+    newer: bool = False,
 ) -> None:
     """Raise `NoCapacityError` unless `units` are free, with `one_node` on one node.
 
-    Where the lease has its namespace already, its own promise and those that were made after it do not count. So a
-    second look after the namespace was made lets exactly one of two launches through that both saw the same room.
+    Where the lease has its namespace already, its own promise does not count, nor do those that were made after it,
+    unless `newer` ones do. So a second look after the namespace was made lets exactly one of two launches through that
+    both saw the same room.
     """
     nodes, seen, others = gpus.read(site), pods.uses(site, pods.live(site)), promises.read(site)
     mine = next((one for one in others if one.lease == lease_id), None)
-    before = [one for one in others if mine is None or one.age < mine.age]
+    before = [one for one in others if mine is None or one.age < mine.age or (newer and one is not mine)]
     found = room(nodes, seen, before, shape, lease_id)
     if units <= (found.largest if one_node else found.free):
         return

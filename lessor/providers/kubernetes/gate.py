@@ -34,13 +34,18 @@ def freeze(site: Site, space: Obj, heartbeat: Heartbeat) -> None:
 
 def thaw(site: Site, space: Obj, heartbeat: Heartbeat) -> None:
     """The quota, the queue and every owner that was stopped are as they were before."""
+    unlock(site, space, heartbeat)
+    for top in (*_queues(site, space), *owners.read(site, name_of(space)).tops):
+        if top.kind is not None and (back := owners.start_change(top)):
+            patch(site, f"starting {top}", top.kind, top.obj, back, heartbeat)
+
+
+def unlock(site: Site, space: Obj, heartbeat: Heartbeat) -> None:
+    """The quota lets in again what it let in before; nothing is started yet."""
     for quota in _quotas(site, space):
         if before := _before(quota):
             change: dict[str, Any] = {"metadata": {"annotations": {QUOTA_BEFORE: None}}, "spec": {"hard": before}}
             patch(site, f"opening quota {name_of(quota)}", RESOURCE_QUOTA, quota, change, heartbeat)
-    for top in (*_queues(site, space), *owners.read(site, name_of(space)).tops):
-        if top.kind is not None and (back := owners.start_change(top)):
-            patch(site, f"starting {top}", top.kind, top.obj, back, heartbeat)
 
 
 def closed(site: Site, space: Obj) -> bool:

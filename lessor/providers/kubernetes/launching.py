@@ -14,6 +14,7 @@ from lessor.providers.kubernetes import capacity, furnishing, gpus, manifests, o
 from lessor.providers.kubernetes.api import CLAIM, POD, STATEFUL_SET
 from lessor.providers.kubernetes.ours import made_by_us
 from lessor.providers.kubernetes.owners import Top
+from lessor.providers.kubernetes.reopening import patiently
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.tenancy import Tenancy
 
@@ -45,7 +46,7 @@ def complete(site: Site, order: Order, there: Tenancy, heartbeat: Heartbeat) -> 
     """
     try:
         if not furnishing.promised(site, there) and not queueing.queued(site):
-            _require_still(site, order, there)
+            patiently(site, lambda: _require_still(site, order, there), "", heartbeat)
         furnishing.furnish(site, order, there, heartbeat)
     except NoCapacityError:
         undo(site, there, heartbeat)

@@ -10,16 +10,16 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from lessor.contracts import NOT_STOPPABLE
-from lessor.domain.provisioning import Candidate
-from lessor.domain.request import LeaseKind, Market
+from lessor.domain.request import LeaseKind
 from lessor.ports import Heartbeat, NoCapacityError, PermanentError, ProviderError, RetryableError
 from lessor.providers.instants import instant
-from lessor.providers.kubernetes import capacity, gate, gpus, owners, progress, queueing, stuck, tenancy
+from lessor.providers.kubernetes import gate, owners, progress, stuck, tenancy
 from lessor.providers.kubernetes.api import POD, Obj
 from lessor.providers.kubernetes.gate import name_of, space_of
 from lessor.providers.kubernetes.inventory import namespace_of
 from lessor.providers.kubernetes.ours import created_at, ending, noted_at
 from lessor.providers.kubernetes.owners import Top, Tree
+from lessor.providers.kubernetes.reopening import reopen
 from lessor.providers.kubernetes.seen import LAUNCHED_AT, STARTED_AT
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.tenancy import Tenancy
@@ -70,7 +70,11 @@ def start(site: Site, lease_id: str, heartbeat: Heartbeat) -> datetime:
     if noted_at(space, STOPPED_AT) is None:
         return noted_at(space, STARTED_AT) or noted_at(space, LAUNCHED_AT) or created_at(space) or site.clock()
     there = tenancy.read(space)
-    _require_room(site, there)
+    try:
+        reopen(site, there, heartbeat)
+    except NoCapacityError:
+        _settle(site, space, heartbeat, bare=False)
+        raise
     gate.thaw(site, space, heartbeat)
     if there.kind is LeaseKind.WORKSPACE:
         _await_workspace(site, there, heartbeat)
@@ -196,19 +200,6 @@ def _awaited_of(top: Top, bare: bool) -> list[Obj]:
     if top.stoppable:
         return [] if owners.done(top) else [pod for pod in top.pods if not owners.finished(pod)]
     return list(top.wanting) if bare and top.kind is POD else []
-
-
-def _require_room(site: Site, there: Tenancy) -> None:
-    """What a stopped lease had is free for others meanwhile. One whose quota was opened already has its room."""
-    if not gate.closed(site, there.obj) or queueing.queued(site):
-        return
-    shape = gpus.shape(site, there.resource, there.model)
-    wanted = Candidate(there.resource, site.config.name, Market.ON_DEMAND, "", None, stoppable=True)
-    whole = there.kind is LeaseKind.WORKSPACE
-    try:
-        capacity.require_room(site, shape, there.gpus, wanted, one_node=whole)
-    except NoCapacityError as error:
-        raise NoCapacityError(f"{error}. {there.lease_id} stays stopped", error.tried, error.code) from error
 
 
 def _await_workspace(site: Site, there: Tenancy, heartbeat: Heartbeat) -> None:

@@ -20,13 +20,17 @@ COUNTED_AFTER = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class Tenant:
-    """A lease in the cluster: its namespace is its name. `promised` is by resource, of GPUs of the `model`."""
+    """A lease in the cluster: its namespace is its name. `promised` is by resource, of GPUs of the `model`.
+
+    One that is `starting` was stopped, and is promised something again that it may have to give way with.
+    """
 
     lease: str
     owner: str = ""
     model: str = ""
     promised: Mapping[str, int] = field(default_factory=dict)
     created_at: datetime | None = None
+    starting: bool = False
 
     @property
     def age(self) -> tuple[datetime, str]:
@@ -60,12 +64,14 @@ def unenforced(site: Site, quotas: Iterable[Obj]) -> tuple[str, ...]:
 
 
 def _tenant(space: Obj, quotas: Iterable[Obj]) -> Tenant:
+    promised = {} if ending(space) else _promised(space, quotas)
     return Tenant(
         lease=space["metadata"]["name"],
         owner=note(space, "owner"),
         model=note(space, "model"),
-        promised={} if ending(space) else _promised(space, quotas),
+        promised=promised,
         created_at=created_at(space),
+        starting=bool(note(space, "stopped-at")) and promised.get(note(space, "resource"), 0) > 0,
     )
 
 
