@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -57,6 +58,7 @@ PLAN = QuotaPlan(
         Ceiling("team:research", Decimal(100_000), Kind.MONEY),
     )
 )
+CLOUDS = ("aws", "kubernetes")
 SETTINGS = SlackSettings("Sandbox", "gpu-approvals", "gpu-requests", "gpu-admins")
 
 
@@ -205,36 +207,60 @@ async def a_world(
     `capacity` counts the GPUs of places of kind kubernetes.
     """
     async with aiohttp.ClientSession() as session:
-        api = client(slack.bot_token, base_url=slack.api_url, session=session)
-        clock = Clock()
-        people = FakeDirectory(PEOPLE, [TEAM])
+        api, clock = client(slack.bot_token, base_url=slack.api_url, session=session), Clock()
+        people, cloud = FakeDirectory(PEOPLE, [TEAM]), FakeCloud(clock)
         ledger = engine.ledger if engine else open_ledger(database_url)
         directory = SlackDirectory(people, api)
-        cloud = FakeCloud(clock)
-        rooms = Accounting(ledger, lambda: plan).around
-        pictures = Pictures(api, ledger, ledger, draw) if draw else None
-        counting = {"kubernetes": capacity} if capacity else {}
-        watches = {"aws": cloud, "kubernetes": cloud}
-        fleet = Surveying(ledger, counting, watches, lambda: [Place(p.provider, p.name) for p in places], clock)
-        notifier = SlackNotifier(
-            api, directory, ledger, settings, rooms=rooms, pictures=pictures, vacancies=fleet.vacancy
-        )
-        engine_ = engine or FakeEngine(ledger, directory, notifier, cloud, clock)
-        offering = Offering(places, models, lambda p: _limits(p, places, data), lambda: plan, judge)
-        if idle is not None:
-            offering = replace(offering, metering=lambda: timedelta(minutes=1), idle=lambda: idle)
-        gateway = Gateway(engine_, ledger, directory, {"aws": cloud, "kubernetes": cloud}, offering, clock, fleet)
-        installation = await introduce(api)
-        desk = Desk(gateway, api, slack_renderer(), settings, clock, home=installation.home)
-        app = build_app(desk, installation)
-        socket = AsyncSocketModeHandler(app, slack.app_token)
-        if connect:
-            await _connected(slack, socket)
+        fleet = _fleet(ledger, cloud, places, capacity)
+        rooms, pictures = Accounting(ledger, lambda: plan).around, Pictures(api, ledger, ledger, draw) if draw else None
+        tell = partial(SlackNotifier, rooms=rooms, pictures=pictures, vacancies=fleet.vacancy)
+        engine_ = engine or FakeEngine(ledger, directory, tell(api, directory, ledger, settings), cloud, clock)
+        offering = _offering(places, models, data, plan, judge, idle)
+        gateway = Gateway(engine_, ledger, directory, dict.fromkeys(CLOUDS, cloud), offering, clock, fleet)
         try:
-            yield World(slack, engine_, gateway, desk, people, directory, ledger, cloud, clock, api, app)
+            async with _answering(slack, api, gateway, settings, clock, connect=connect) as (desk, app):
+                yield World(slack, engine_, gateway, desk, people, directory, ledger, cloud, clock, api, app)
         finally:
-            await socket.close_async()
-            await desk.background.drain(1)
             if engine is None:
                 await engine_.close()
                 ledger.close()
+
+
+def _fleet(
+    ledger: SqlLedger, cloud: FakeCloud, places: tuple[PlaceChoice, ...], capacity: Capacity | None
+) -> Surveying:
+    counting = {"kubernetes": capacity} if capacity else {}
+    where = [Place(one.provider, one.name) for one in places]
+    return Surveying(ledger, counting, dict.fromkeys(CLOUDS, cloud), lambda: where, cloud.clock)
+
+
+def _offering(
+    places: tuple[PlaceChoice, ...],
+    models: Callable[[], tuple[ModelChoice, ...]],
+    data: tuple[str, ...],
+    plan: QuotaPlan,
+    judge: Judge | None,
+    idle: IdlePlan | None,
+) -> Offering:
+    offering = Offering(places, models, lambda person: _limits(person, places, data), lambda: plan, judge)
+    if idle is None:
+        return offering
+    return replace(offering, metering=lambda: timedelta(minutes=1), idle=lambda: idle)
+
+
+@asynccontextmanager
+async def _answering(
+    slack: RunningSandbox, api: SlackClient, gateway: Gateway, settings: SlackSettings, clock: Clock, *, connect: bool
+) -> AsyncIterator[tuple[Desk, AsyncApp]]:
+    """The bot itself, which hears what people do in Slack if it is to `connect`."""
+    installation = await introduce(api)
+    desk = Desk(gateway, api, slack_renderer(), settings, clock, home=installation.home)
+    app = build_app(desk, installation)
+    socket = AsyncSocketModeHandler(app, slack.app_token)
+    if connect:
+        await _connected(slack, socket)
+    try:
+        yield desk, app
+    finally:
+        await socket.close_async()
+        await desk.background.drain(1)

@@ -131,6 +131,13 @@ def test_as_json_unknown_is_null_and_never_zero(lessor: Lessor) -> None:
         "queued": None,
         "an_hour": None,
     }
+    assert (lab["ownerless"][0]["who"], lab["ownerless"][0]["cost"]) == ("somebody", "9.50")
+    assert (us["on_demand"], us["gpus"][0]["total"], us["gpus"][0]["free"]) == (True, None, None)
+    assert (dark["problem"], dark["gpus"][0]["free"], dark["gpus"][0]["leased"]) == ("403 Forbidden", None, 1)
+
+
+def test_as_json_a_lease_shows_all_that_is_known_of_it(lessor: Lessor) -> None:
+    lab = json.loads(lessor("fleet", "--json").stdout)["places"][0]
     assert lab["leases"] == [
         {
             "id": "gpu-aaaaaaaa",
@@ -151,9 +158,6 @@ def test_as_json_unknown_is_null_and_never_zero(lessor: Lessor) -> None:
             "flags": ["held, never ran"],
         }
     ]
-    assert (lab["ownerless"][0]["who"], lab["ownerless"][0]["cost"]) == ("somebody", "9.50")
-    assert (us["on_demand"], us["gpus"][0]["total"], us["gpus"][0]["free"]) == (True, None, None)
-    assert (dark["problem"], dark["gpus"][0]["free"], dark["gpus"][0]["leased"]) == ("403 Forbidden", None, 1)
 
 
 WANTED = ("2 x a100 80gb for 8h training 'rank them'", "--place", "research-us")

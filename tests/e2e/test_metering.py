@@ -135,40 +135,19 @@ async def test_each_lease_ends_as_what_its_gpus_did_calls_for(store: Store) -> N
         report = await scene.passes(160)
         assert report.verdicts == {"busy": 3, "unknown": 2, Verdict.HELD.value: 1}
 
-        stopped = await scene.world.when(idle, lambda lease: lease.suspended_at is not None, "stopped")
-        assert stopped.state is State.SUSPENDED
-        assert stopped.pause is not None
-        assert stopped.pause.why is Why.IDLE
-        assert [machine.condition for machine in scene.world.cloud.alive(idle.id)] == [Condition.STOPPED]
-        kinds = scene.events(idle)
-        assert [kinds.count(kind) for kind in ("idle-warned", "idle-final-warned", "idle-stopped")] == [1, 1, 1]
-
+        await is_stopped_for_idleness(scene, idle)
         # One slice works and one does not, judged apart, although the card's own utilisation is always 0.
-        for handle, heard in ((busy, []), (mig, ["partly-idle"])):
+        for handle, heard in ((busy, []), (mig, ["partly-idle"]), (partly, ["partly-idle"])):
             assert (await scene.lease(handle)).state is State.ACTIVE
             assert scene.events(handle) == heard
-
         for handle in (gap, gone):
-            lease = await scene.lease(handle)
-            assert (lease.state, lease.pause, lease.idle) == (State.ACTIVE, None, None)
-            kinds = scene.events(handle)
-            assert kinds[-1] == "idle-unknown"
-            assert "idle-stopped" not in kinds
+            await is_unknown_and_left_alone(scene, handle)
         lost = [page for page in scene.world.notifier.paged if page.alarm is Alarm.METER_SILENT]
         assert {name for page in lost for name in page.subject.split(", ")} == {gap.id, gone.id}
-
-        lease = await scene.lease(partly)
-        assert (lease.state, lease.idle) == (State.ACTIVE, None)
-        assert scene.events(partly) == ["partly-idle"]
+        assert (await scene.lease(partly)).idle is None
         told = next(e.event for e in scene.world.ledger.events(partly.id) if e.event.type == "partly-idle")
         assert (told.data["idle_gpus"], told.data["gpus"]) == ("7", "8")
-
-        lease = await scene.lease(holding)
-        assert lease.state is State.ACTIVE
-        assert lease.idle is not None
-        assert lease.idle.evidence.verdict is Verdict.HELD
-        assert "idle-warned" in scene.events(holding)
-        assert "idle-stopped" not in scene.events(holding)
+        await is_warned_of_what_it_holds(scene, holding)
 
         # A whole window after the gap its clock has run anew, and it is warned from the beginning.
         await scene.passes(30)
@@ -176,6 +155,33 @@ async def test_each_lease_ends_as_what_its_gpus_did_calls_for(store: Store) -> N
         assert lease.idle is not None
         assert lease.idle.evidence.since >= scene.time(110)
         assert (await scene.lease(gone)).idle is None
+
+
+async def is_stopped_for_idleness(scene: Scene, handle: Handle) -> None:
+    stopped = await scene.world.when(handle, lambda lease: lease.suspended_at is not None, "stopped")
+    assert stopped.state is State.SUSPENDED
+    assert stopped.pause is not None
+    assert stopped.pause.why is Why.IDLE
+    assert [machine.condition for machine in scene.world.cloud.alive(handle.id)] == [Condition.STOPPED]
+    kinds = scene.events(handle)
+    assert [kinds.count(kind) for kind in ("idle-warned", "idle-final-warned", "idle-stopped")] == [1, 1, 1]
+
+
+async def is_unknown_and_left_alone(scene: Scene, handle: Handle) -> None:
+    lease = await scene.lease(handle)
+    assert (lease.state, lease.pause, lease.idle) == (State.ACTIVE, None, None)
+    kinds = scene.events(handle)
+    assert kinds[-1] == "idle-unknown"
+    assert "idle-stopped" not in kinds
+
+
+async def is_warned_of_what_it_holds(scene: Scene, handle: Handle) -> None:
+    lease = await scene.lease(handle)
+    assert lease.state is State.ACTIVE
+    assert lease.idle is not None
+    assert lease.idle.evidence.verdict is Verdict.HELD
+    assert "idle-warned" in scene.events(handle)
+    assert "idle-stopped" not in scene.events(handle)
 
 
 @pytest.mark.parametrize("what", ["empty", "away"])

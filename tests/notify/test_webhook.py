@@ -75,6 +75,40 @@ def announce(receiver: Receiver, session: aiohttp.ClientSession, book: SqlLedger
     return post
 
 
+DATA = {
+    "lease": LEASE_ID,
+    "state": "active",
+    "revision": a_lease().revision,
+    "owner": "U0REQUESTER",
+    "co_owners": [],
+    "team": "ml",
+    "cost_center": None,
+    "purpose": "train the ranking model",
+    "workload": "training",
+    "market": "on-demand",
+    "place": "research",
+    "gpus": 8,
+    "gpu_model": "A100-80GB",
+    "instance_type": "p4de.24xlarge",
+    "hourly": "98.32",
+    "cost": "742.32",
+    "compute_cost": "742.32",
+    "storage_cost": "0.00",
+    "currency": "USD",
+    "decided_by": "U0MANAGER",
+    "ready_at": "2026-11-27T09:15:00Z",
+    "ends_at": "2026-11-27T17:15:00Z",
+    "warned_before_seconds": 1800,
+    "idle_since": None,
+    "idle_stop_at": None,
+    "stopped_for": None,
+    "ending_reason": None,
+    "problem": None,
+    "left": [],
+}
+"""What is told of the lease."""
+
+
 async def test_the_event_is_exactly_this(announce: Announce, receiver: Receiver) -> None:
     assert await announce() == ""
     [(headers, body)] = receiver.got
@@ -87,37 +121,7 @@ async def test_the_event_is_exactly_this(announce: Announce, receiver: Receiver)
         "subject": LEASE_ID,
         "time": "2026-11-27T16:45:00Z",
         "datacontenttype": "application/json",
-        "data": {
-            "lease": LEASE_ID,
-            "state": "active",
-            "revision": a_lease().revision,
-            "owner": "U0REQUESTER",
-            "co_owners": [],
-            "team": "ml",
-            "cost_center": None,
-            "purpose": "train the ranking model",
-            "workload": "training",
-            "market": "on-demand",
-            "place": "research",
-            "gpus": 8,
-            "gpu_model": "A100-80GB",
-            "instance_type": "p4de.24xlarge",
-            "hourly": "98.32",
-            "cost": "742.32",
-            "compute_cost": "742.32",
-            "storage_cost": "0.00",
-            "currency": "USD",
-            "decided_by": "U0MANAGER",
-            "ready_at": "2026-11-27T09:15:00Z",
-            "ends_at": "2026-11-27T17:15:00Z",
-            "warned_before_seconds": 1800,
-            "idle_since": None,
-            "idle_stop_at": None,
-            "stopped_for": None,
-            "ending_reason": None,
-            "problem": None,
-            "left": [],
-        },
+        "data": DATA,
     }
 
 

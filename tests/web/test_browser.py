@@ -47,6 +47,16 @@ async def picture(page: Page, name: str) -> None:
     await page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
 
 
+async def sees_the_evidence(page: Page) -> None:
+    """The chart of a lease, and the figures that its verdict rests on, once they are opened."""
+    chart = page.get_by_role("img")
+    await expect(chart).to_have_js_property("complete", True)
+    assert await chart.evaluate("image => image.naturalWidth") > 400
+    await page.get_by_text("The figures that this rests on").click()
+    await expect(page.get_by_role("row", name="Processor")).to_contain_text("20 %")
+    await expect(page.get_by_role("row", name="disks")).to_contain_text("GiB-months")
+
+
 async def test_people_find_what_they_look_for_and_pages_keep_themselves_current(world: World) -> None:
     drawer = Drawer()
     world.draws_with(drawer.draw)
@@ -72,12 +82,7 @@ async def test_people_find_what_they_look_for_and_pages_keep_themselves_current(
         await page.get_by_role("link", name="Show all").click()
         await picture(page, "dashboard-leases")
         await page.get_by_role("link", name=idle).click()
-        chart = page.get_by_role("img")
-        await expect(chart).to_have_js_property("complete", True)
-        assert await chart.evaluate("image => image.naturalWidth") > 400
-        await page.get_by_text("The figures that this rests on").click()
-        await expect(page.get_by_role("row", name="Processor")).to_contain_text("20 %")
-        await expect(page.get_by_role("row", name="disks")).to_contain_text("GiB-months")
+        await sees_the_evidence(page)
         # What was opened stays open when the page has become another.
         await page.locator("h1").click()
         lease = world.ledger.lease(idle)
