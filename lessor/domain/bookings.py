@@ -86,7 +86,8 @@ class Booking:
         """The time for which nobody else can have these GPUs, as far as is known now."""
         if self.phase is Phase.ENDED:
             return Span(self.begins, max(self.since or self.until, self.begins))
-        return Span(self.begins, max(self.until, now) if self.phase in TAKEN else self.until)
+        # This very instant is still taken, also where nothing has to be cleaned up after it.
+        return Span(self.begins, max(self.until, now + timedelta.resolution) if self.phase in TAKEN else self.until)
 
     def turned(self, phase: Phase, now: datetime) -> Booking:
         """In another phase since now; in the same one it stays as it is."""

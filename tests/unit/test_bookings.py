@@ -79,7 +79,9 @@ def test_what_is_not_proven_to_be_over_stays_taken_after_its_end() -> None:
     """Law 1: an end that has passed says nothing of who can still get in."""
     late = NOW + 30 * HOUR
     for phase in TAKEN:
-        assert calendar(a_booking(phase=phase), now=late).free(WHOLE, Span(late, late + HOUR)) == ()
+        for clean_up in (TEN, timedelta()):
+            held = calendar(a_booking(phase=phase), now=late, clean_up=clean_up)
+            assert held.free(WHOLE, Span(late, late + HOUR)) == ()
     never_taken = calendar(a_booking(), now=late)
     assert never_taken.free(WHOLE, Span(late, late + HOUR)) == WHOLE.numbers
     over = a_booking(phase=Phase.ENDED, since=late - 5 * timedelta(minutes=1), fresh_at=NOW)
