@@ -21,7 +21,7 @@ def as_application_errors() -> Iterator[None]:
         raise ApplicationError(str(error), error.code, type=ErrorType.REFUSED, non_retryable=True) from error
     except NoCapacityError as error:
         tried = list(error.tried)
-        raise ApplicationError(str(error), tried, type=ErrorType.NO_CAPACITY, non_retryable=True) from error
+        raise ApplicationError(str(error), tried, error.code, type=ErrorType.NO_CAPACITY, non_retryable=True) from error
     except PermanentError as error:
         raise ApplicationError(str(error), error.code, type=ErrorType.PERMANENT, non_retryable=True) from error
     except RetryableError as error:

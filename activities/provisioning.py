@@ -10,7 +10,7 @@ from activities.attempts import Attempts
 from activities.beating import alive, beating_beside, blocking
 from activities.errors import as_application_errors
 from activities.leases import lease_of
-from lessor.contracts import NOT_STOPPABLE, LeaseRef, MoveEnd
+from lessor.contracts import NOT_STOPPABLE, QUEUED, LeaseRef, MoveEnd
 from lessor.domain import suspension
 from lessor.domain.lease import Lease, State
 from lessor.domain.provisioning import Candidate, Order, Provisioned
@@ -146,6 +146,8 @@ class ProvisioningActivities:
             try:
                 return provider.await_usable(order, existing, alive)
             except NoCapacityError as error:
+                if error.code == QUEUED:
+                    raise
                 attempts.ended(error)
         for candidate in provider.candidates(order):
             if attempts.pointless(candidate):
@@ -153,6 +155,8 @@ class ProvisioningActivities:
             try:
                 return provider.await_usable(order, self._launch(provider, order, candidate), alive)
             except (NoCapacityError, PermanentError) as error:
+                if error.code == QUEUED:
+                    raise
                 attempts.refused(candidate, error)
         raise attempts.conclusion(order)
 

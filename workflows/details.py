@@ -100,7 +100,9 @@ def _talked(lease: Lease) -> list[tuple[str, str]]:
 
 def _running(lease: Lease, now: datetime) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
-    if lease.capacity:
+    if lease.capacity and lease.capacity.queued:
+        rows.append(("queue", f"{', '.join(lease.capacity.tried)}; looked at again {_time(lease.capacity.next_try)}"))
+    elif lease.capacity:
         rows.append(("capacity", f"none found in {lease.capacity.tries} tries; next {_time(lease.capacity.next_try)}"))
     if lease.resources:
         rows.append(("resources", ", ".join(f"`{r.ref}`" for r in lease.resources[:20])))

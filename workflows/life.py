@@ -8,7 +8,8 @@ from workflows import calls
 from workflows.using import Using
 
 with workflow.unsafe.imports_passed_through():
-    from lessor.domain import disks, life
+    from lessor.contracts import QUEUED
+    from lessor.domain import disks, life, waiting
     from lessor.domain.lease import State
     from lessor.domain.provisioning import Provisioned
     from lessor.domain.resource import Kind, Resource, Sighting
@@ -111,7 +112,9 @@ class Life(Using):
         now, cause = self._book.now, error.cause or error
         if isinstance(cause, ApplicationError) and cause.type == ErrorType.NO_CAPACITY:
             tried = tuple(str(word) for word in cause.details[0]) if cause.details else ()
-            self._book.apply(life.wait_for_capacity(self.lease, tried, now))
+            queued = QUEUED in cause.details[1:]
+            wait = waiting.wait_in_queue if queued else life.wait_for_capacity
+            self._book.apply(wait(self.lease, tried, now))
         else:
             self._book.apply(life.fail(self.lease, calls.reason(error), now))
 

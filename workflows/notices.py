@@ -23,6 +23,7 @@ _NOTICES = {
     "withdrawn": Notice.DECIDED,
     "lapsed": Notice.DECIDED,
     "no-capacity": Notice.WAITING,
+    "queued": Notice.WAITING,
     "ready": Notice.READY,
     "reserved": Notice.RESERVED,
     "extended": Notice.EXTENDED,

@@ -179,6 +179,8 @@ def _hours(lease: Lease, now: datetime, zone: str) -> str:
 def _tried(lease: Lease) -> str:
     if lease.capacity is None or lease.final:
         return ""
+    if lease.capacity.queued:
+        return f"in its queue: {', '.join(lease.capacity.tried)}"
     times = "once" if lease.capacity.tries == 1 else f"{lease.capacity.tries} times"
     return f"{times}, without capacity in {', '.join(lease.capacity.tried) or 'any place'}"
 

@@ -93,6 +93,10 @@ GROUP_MEMBER = "auto-scaling-group"
 """The code of a provider's refusal to touch a machine alone that a group of machines would replace."""
 
 NOT_STOPPABLE = "not-stoppable"
+
+QUEUED = "queued"
+"""The code of having no capacity yet with a place in a queue that is kept: what was made of it stays."""
+
 """The code of a provider's refusal to stop what it could not start again, or does not know how to stop (case D07)."""
 
 SIGNAL_ACT = "act"

@@ -53,7 +53,8 @@ class Unfit:
 class Capacity:
     """A try to provision, or to start again, that found no capacity: what was tried and how often.
 
-    `alternatives` are what else would have fitted the request, cheapest first.
+    `alternatives` are what else would have fitted the request, cheapest first. One that is `queued` keeps its place in
+    the queue of a cluster, and `tried` says which.
     """
 
     tries: int
@@ -61,3 +62,4 @@ class Capacity:
     next_try: datetime
     first_try: datetime
     alternatives: tuple[Offer, ...] = ()
+    queued: bool = False

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from lessor.contracts import QUEUED
+from lessor.domain.holding import PodUse
 from lessor.ports import NoCapacityError, PermanentError, ProviderError
-from lessor.providers.kubernetes import pods, workspace
+from lessor.providers.kubernetes import pods, queued, queueing, turns, workspace
 from lessor.providers.kubernetes.api import EVENT, POD, Obj
 from lessor.providers.kubernetes.ours import ending
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.tenancy import Tenancy
+from lessor.providers.kubernetes.turns import Turn
 
 LONGEST_WORDS = 300
 
@@ -19,12 +23,13 @@ LONGEST_WORDS = 300
 @dataclass(frozen=True)
 class Progress:
     """`missing` is what it waits for, empty once it is usable; `failed` what to give up with. `since` is when it began
-    to hold GPUs, as far as the cluster says.
+    to hold GPUs, as far as the cluster says. What is `queued` is given up without being taken down: it keeps its turn.
     """
 
     missing: str = ""
     failed: ProviderError | None = None
     since: datetime | None = None
+    queued: bool = False
 
 
 def of_workspace(site: Site, there: Tenancy, begun: datetime) -> Progress:
@@ -43,12 +48,41 @@ def of_workspace(site: Site, there: Tenancy, begun: datetime) -> Progress:
         why = f"{status.get('reason') or status['phase']}: {status.get('message', '')}".strip(": ")
         return _waiting(site, use.ended_at, f"its pod has ended ({why})", _broken(site, there, why))
     if not use.node:
-        why = use.unscheduled or "the scheduler has not looked at it yet"
-        return _waiting(site, use.created_at, f"no node for its pod: {why}", _no_room(site, there, why))
+        return _without_node(site, there, pod, use)
     if use.waiting:
         why = f"{use.waiting}: {_message(pod, use.waiting)}".strip(": ")
         return _waiting(site, use.since, f"its pod does not start ({why})", _broken(site, there, why))
     return Progress(since=use.since) if pods.ready(pod) else Progress("its pod is starting")
+
+
+def _without_node(site: Site, there: Tenancy, pod: Obj, use: PodUse) -> Progress:
+    if queued.gated(pod):
+        return _in_queue(site, there, use.created_at)
+    said = use.unscheduled or "the scheduler has not looked at it yet"
+    why = _with_turn(said, lambda: turns.among_pods(site, pod))
+    begun = _let_go(site, there) or use.created_at
+    return _waiting(site, begun, f"no node for its pod: {why}", _no_room(site, there, why))
+
+
+def _in_queue(site: Site, there: Tenancy, since: datetime | None) -> Progress:
+    """The queue itself keeps the pod back: it stays where it stands, however long that takes."""
+    stands = _with_turn(f"{there} in {site.config.name}", lambda: turns.in_queue(site, there.lease_id))
+    waits = f"{there.lease_id} waits in the queue of {site}: {stands}. It keeps its turn, and costs nothing meanwhile"
+    return replace(_waiting(site, since, stands, NoCapacityError(waits, (stands,), QUEUED)), queued=True)
+
+
+def _with_turn(what: str, turn: Callable[[], Turn | None]) -> str:
+    """What waits, with its place among the others; one that cannot be read is left out."""
+    try:
+        found = turn()
+    except ProviderError:
+        return what
+    return f"{what}, {found}" if found is not None else what
+
+
+def _let_go(site: Site, there: Tenancy) -> datetime | None:
+    """Since when a pod may have a node that a queue had kept back."""
+    return turns.let_go_at(site, there.lease_id) if queueing.queued(site) else None
 
 
 def _without_pod(site: Site, there: Tenancy, begun: datetime) -> Progress:

@@ -139,24 +139,34 @@ def gated(pod: Obj) -> bool:
     return any(one.get("name") == GATE for one in (pod.get("spec") or {}).get("schedulingGates") or ())
 
 
+def waits(workload: Obj) -> bool:
+    """Whether a workload stands in a queue: nothing is kept for it, and it is neither finished nor held."""
+    active = (workload.get("spec") or {}).get("active", True) is not False
+    return active and not _keeps(workload) and not _true(workload, "Finished")
+
+
+def _keeps(workload: Obj) -> bool:
+    admission = (workload.get("status") or {}).get("admission")
+    return _true(workload, "QuotaReserved") or (bool(admission) and not _conditions(workload))
+
+
 def _queued(site: Site, workload: Obj, beside: Iterable[tuple[Obj, PodUse]]) -> Queued:
     status = workload.get("status") or {}
     admission = status.get("admission") or {}
-    keeps = _true(workload, "QuotaReserved") or (bool(admission) and not _conditions(workload))
     mine = [use for pod, use in beside if _of(workload, pod)]
     used: Counter[str] = Counter()
     for one in mine:
         used.update({resource: one.held(resource) for resource in one.units})
-    waits = not keeps and (workload.get("spec") or {}).get("active", True) is not False
+    waiting = waits(workload)
     return Queued(
         ref=path(workload),
         namespace=workload["metadata"]["namespace"],
         queue=admission.get("clusterQueue", ""),
-        reserved=_reserved(site, status) if keeps else {},
-        wanted=_wanted(site, workload) if waits else {},
+        reserved=_reserved(site, status) if _keeps(workload) else {},
+        wanted=_wanted(site, workload) if waiting else {},
         used=used,
         pods=len(mine),
-        waits=waits,
+        waits=waiting,
         settled_at=_settled_at(workload),
         conditions=tuple(_words(one) for one in _conditions(workload) if one.get("status") == "True"),
     )

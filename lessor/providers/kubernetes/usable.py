@@ -42,7 +42,8 @@ def await_usable(site: Site, order: Order, resources: Sequence[Resource], heartb
     """Complete what an attempt made and wait for it.
 
     Raises `NoCapacityError` with the scheduler's words when a pod finds no node in time, `PermanentError` when it does
-    not run for another reason; all of the attempt is deleted then. Raises `RetryableError` while it may still come.
+    not run for another reason; all of the attempt is deleted then, but for what stands in a queue ("queued"), which
+    keeps its turn. Raises `RetryableError` while it may still come.
     """
     there = tenancy.find(site, order.lease_id)
     if there is None:
@@ -52,7 +53,8 @@ def await_usable(site: Site, order: Order, resources: Sequence[Resource], heartb
     while (progress := _progress(site, there, begun)).missing:
         heartbeat(f"waiting for {order.lease_id}: {progress.missing}")
         if progress.failed is not None:
-            launching.undo(site, there, heartbeat)
+            if not progress.queued:
+                launching.undo(site, there, heartbeat)
             raise progress.failed
         if site.clock() - begun >= LONGEST:
             raise RetryableError(
