@@ -92,6 +92,39 @@ async def test_nodes_are_cordoned_and_go_away(shown: tuple[RunningCluster, Page]
     await expect(page.locator("#figure-free")).to_have_text(str(free))
 
 
+async def test_what_somebody_is_about_to_press_stays_in_place(shown: tuple[RunningCluster, Page]) -> None:
+    lab, page = shown
+    node = page.locator('#nodes tr[data-node="gpu-h100-1"]')
+    away = await node.get_by_role("button", name="Goes away").element_handle()
+    assert away is not None
+    await away.focus()
+    lab.create("Namespace", {"metadata": {"name": "another"}})
+    await expect(page.locator('#namespaces tr[data-namespace="another"]')).to_be_visible()
+    lab.change("Node", "gpu-h100-1", {"metadata": {"labels": {"nvidia.com/gpu.product": "H100-of-ours"}}})
+    await expect(node).to_contain_text("H100-of-ours")
+    assert await page.evaluate("(it) => document.activeElement === it", away)
+
+
+async def test_a_button_that_is_pressed_by_key_keeps_the_focus(shown: tuple[RunningCluster, Page]) -> None:
+    _, page = shown
+    node = page.locator('#nodes tr[data-node="gpu-h100-1"]')
+    await node.get_by_role("button", name="Cordon").press("Enter")
+    await expect(node.get_by_role("button", name="Uncordon")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(node.get_by_role("button", name="Cordon", exact=True)).to_be_focused()
+
+
+async def test_rows_come_and_go_in_their_order(shown: tuple[RunningCluster, Page]) -> None:
+    lab, page = shown
+    names = page.locator("#namespaces tbody td:first-child")
+    for name in ("b", "a", "z"):
+        lab.create("Namespace", {"metadata": {"name": name}})
+    await expect(names).to_have_text(["anobody's", "bnobody's", f"{LEASE}research", "znobody's"])
+    lab.delete("Namespace", "b")
+    lab.delete("Namespace", LEASE)
+    await expect(names).to_have_text(["anobody's", "znobody's"])
+
+
 async def test_troubles_are_switched(shown: tuple[RunningCluster, Page]) -> None:
     lab, page = shown
     token = lab.lessors_token()

@@ -65,7 +65,7 @@ function instanceRow(i) {
     button("Add disk", "A user attaches a disk that survives termination", "attach_volume"),
     button("Add address", "A user attaches an elastic address, which stays and costs", "associate_address"),
   ];
-  return element("tr", { class: dead ? "dead" : "" },
+  return element("tr", { class: dead ? "dead" : "", "data-key": i.id },
     element("td", { class: "mono" }, i.id, element("small", {}, `since ${i.launched_at.slice(11, 19)}`)),
     element("td", {}, state(i.state), element("small", {}, i.reason)),
     element("td", {}, i.type, element("small", {}, market)),
@@ -75,7 +75,7 @@ function instanceRow(i) {
 }
 
 function leftoverRow(r) {
-  return element("tr", {}, element("td", {}, r.kind), element("td", { class: "mono" }, r.id), element("td", {}, state(r.state)),
+  return element("tr", { "data-key": r.id }, element("td", {}, r.kind), element("td", { class: "mono" }, r.id), element("td", {}, state(r.state)),
     element("td", { class: "mono" }, r.attached_to || ""), element("td", { class: "mono" }, r.tags[LEASE] || "none"), element("td", {}, r.tags["lessor:managed-by"] || "nobody"));
 }
 
@@ -110,17 +110,6 @@ async function refresh() {
   drawn = same;
 }
 
-async function keepFresh() {
-  try {
-    if (!document.hidden) await refresh();
-    if ($("problem").dataset.offline) { complain(""); delete $("problem").dataset.offline; }
-  } catch {
-    complain("The simulated AWS does not answer.");
-    $("problem").dataset.offline = "yes";
-  }
-  setTimeout(keepFresh, 1000);
-}
-
 document.querySelectorAll("[data-advance]").forEach((button) => {
   button.addEventListener("click", () => act([["advance", { seconds: Number(button.dataset.advance) }]]));
 });
@@ -130,4 +119,4 @@ $("reset").addEventListener("click", async () => {
   await refresh();
 });
 drawTiles();
-keepFresh();
+keepFresh(refresh, "The simulated AWS does not answer.");

@@ -30,8 +30,7 @@ function happens(machine, change) {
   const doing = machine.doing, most = machine.gpus;
   const number = element("input", { type: "number", min: 0, max: most, value: doing.working ?? most, "aria-label": `GPUs that take part, of ${most}`,
     oninput: ({ target }) => target.value && target.validity.valid && change({ working: Number(target.value) >= most ? null : Number(target.value) }) });
-  const mig = element("input", { type: "checkbox", onchange: (event) => change({ mig: event.target.checked }) });
-  mig.checked = doing.mig;
+  const mig = element("input", { type: "checkbox", checked: doing.mig ? "" : null, onchange: (event) => change({ mig: event.target.checked }) });
   return element("td", {},
     element("div", { class: "choices", role: "group", "aria-label": "What happens on it" },
       ...USES.map(([use, label, title]) => choice(label, title, doing.use === use, () => change({ use })))),
@@ -57,18 +56,16 @@ function isUnmeasured(machine) {
 
 function row(machine) {
   const change = (changes) => send(`/_sim/machines/${machine.id}`, changes);
-  const made = element("tr", { class: isUnmeasured(machine) ? "unmeasured" : "", "data-machine": machine.id },
+  const made = element("tr", { class: isUnmeasured(machine) ? "unmeasured" : "", "data-machine": machine.id, "data-key": machine.id },
     element("td", { class: "mono" }, machine.lease || "no lease", element("small", {}, machine.id), element("small", {}, `${machine.type}, ${machine.gpus} × ${machine.model}`)),
     element("td", {}, element("div", { class: "gpus" }, ...machine.loads.map(gpu))),
     happens(machine, change), measured(machine, change));
   return made;
 }
 
-function question(one, open) {
+function question(one) {
   const kind = one.outcome.endsWith("series") || one.outcome === "a number" ? "well" : "error";
   const made = element("details", {}, element("summary", {}, one.query.split("\n")[0]), element("pre", {}, one.query));
-  made.open = open.has(String(one.at));
-  made.dataset.at = one.at;
   return element("tr", {}, element("td", { class: "mono" }, new Date(one.at * 1000).toLocaleTimeString()),
     element("td", {}, state(one.outcome, kind)), element("td", { class: "mono" }, `${Math.round(one.seconds * 1000)} ms`), element("td", {}, made));
 }
@@ -83,30 +80,14 @@ function drawTiles() {
   $("newcomers").value = seen.newcomers;
 }
 
-/* Where somebody types a number its cell stays as it is, and everything around it is drawn anew; whether that was so. */
-function drawAround(rows) {
-  const typed = document.activeElement, old = [...$("machines").tBodies[0].rows];
-  const same = old.length === rows.length && rows.every((made, index) => made.dataset.machine === old[index].dataset.machine);
-  if (!same || typed.tagName !== "INPUT" || !$("machines").contains(typed)) return false;
-  rows.forEach((made, index) => {
-    const kept = old[index];
-    if (!kept.contains(typed)) return kept.replaceWith(made);
-    kept.className = made.className;
-    [...made.cells].forEach((cell, number) => kept.cells[number].contains(typed) || kept.cells[number].replaceWith(cell));
-  });
-  return true;
-}
-
 function draw(state) {
   seen = state;
   const loads = state.machines.flatMap((machine) => machine.loads);
   $("figure-gpus").textContent = loads.length;
   $("figure-working").textContent = loads.filter((load) => load.engine > 0).length;
   $("figure-unmeasured").textContent = state.machines.filter(isUnmeasured).length;
-  const open = new Set([...$("asked").querySelectorAll("details[open]")].map((one) => one.dataset.at));
-  if (!drawAround(state.machines.map(row)))
-    fill("machines", state.machines.map(row), "Nothing with GPUs runs. Ask for some in Slack (/gpu request): machines appear here once they run, and pods of the cluster.");
-  fill("asked", state.asked.map((one) => question(one, open)), "Nobody has asked yet.");
+  fill("machines", state.machines.map(row), "Nothing with GPUs runs. Ask for some in Slack (/gpu request): machines appear here once they run, and pods of the cluster.");
+  fill("asked", state.asked.map((one) => question(one)), "Nobody has asked yet.");
   drawTiles();
   if (state.unseen) complain(state.unseen);
 }
@@ -118,17 +99,6 @@ async function refresh() {
   const same = JSON.stringify({ ...state, now: 0 });
   if (same !== drawn) draw(state);
   drawn = same;
-}
-
-async function keepFresh() {
-  try {
-    if (!document.hidden) await refresh();
-    if ($("problem").dataset.offline) { complain(""); delete $("problem").dataset.offline; }
-  } catch {
-    complain("The simulated GPUs do not answer.");
-    $("problem").dataset.offline = "yes";
-  }
-  setTimeout(keepFresh, 1000);
 }
 
 function begin() {
@@ -147,4 +117,4 @@ function begin() {
 }
 
 begin();
-keepFresh();
+keepFresh(refresh, "The simulated GPUs do not answer.");

@@ -32,7 +32,7 @@ function nodeRow(node) {
   const name = !node.ready ? "NotReady" : node.cordoned ? "Cordoned" : "Ready";
   const change = (body) => send(`/_sim/nodes/${node.name}`, body);
   const held = node.devices.map((one) => `${one.used} of ${one.total}`).join(", ");
-  return element("tr", { class: name === "Ready" ? "" : "away", "data-node": node.name },
+  return element("tr", { class: name === "Ready" ? "" : "away", "data-node": node.name, "data-key": node.name },
     element("td", {}, element("b", {}, node.name), element("small", {}, node.product || "no GPUs")),
     element("td", {}, ...node.devices.map(squares)),
     element("td", {}, held, " ", state(name)),
@@ -49,7 +49,7 @@ function namespaceRow(one) {
   const change = (body) => send(`/_sim/namespaces/${one.name}`, body);
   const told = Object.entries(one.told).map(([name, value]) => element("small", {}, `${name}: ${value}`));
   const gone = one.phase !== "Active";
-  return element("tr", { "data-namespace": one.name },
+  return element("tr", { "data-namespace": one.name, "data-key": one.name },
     element("td", { class: "mono" }, one.name, element("small", {}, one.team || "nobody's")),
     element("td", {}, state(one.phase), ...(gone ? one.conditions.map((text) => element("small", {}, text)) : [])),
     element("td", {}, quota(one.quotas)),
@@ -61,14 +61,14 @@ function namespaceRow(one) {
 function podRow(one) {
   const path = `/_sim/pods/${one.namespace}/${one.name}`;
   const held = Object.entries(one.devices).map(([name, count]) => `${count} × ${name}`).join(", ");
-  return element("tr", {}, element("td", { class: "mono" }, one.name, element("small", {}, `${one.namespace}${one.owner ? `, of ${one.owner}` : ""}`)),
+  return element("tr", { "data-key": one.uid }, element("td", { class: "mono" }, one.name, element("small", {}, `${one.namespace}${one.owner ? `, of ${one.owner}` : ""}`)),
     element("td", {}, state(one.phase), one.why ? element("small", {}, one.why) : ""), element("td", {}, held || "none"), element("td", {}, one.node || "none yet"),
     element("td", {}, one.phase === "Running" ? button("Ends well", "Exit code 0", () => send(path, { ends: 0 })) : "",
       one.phase === "Running" ? button("Fails", "Exit code 1", () => send(path, { ends: 1 })) : "", button("Delete", "", () => send(path, { delete: true }))));
 }
 
 function diskRow(name, kind, size, phase) {
-  return element("tr", {}, element("td", { class: "mono" }, name), element("td", {}, kind), element("td", {}, size), element("td", {}, state(phase)));
+  return element("tr", { "data-key": `${kind} ${name}` }, element("td", { class: "mono" }, name), element("td", {}, kind), element("td", {}, size), element("td", {}, state(phase)));
 }
 
 function heardRow(one) {
@@ -108,14 +108,10 @@ function draw(state) {
 }
 
 async function refresh() {
-  try {
-    const answer = await fetch("/_sim/state"), text = await answer.text();
-    if (text === refresh.last) return;
-    refresh.last = text;
-    draw(JSON.parse(text));
-  } catch (error) {
-    complain(`The sandbox does not answer: ${error.message}`);
-  }
+  const answer = await fetch("/_sim/state"), text = await answer.text();
+  if (text === refresh.last) return;
+  draw(JSON.parse(text));
+  refresh.last = text;
 }
 
 let group = "";
@@ -129,5 +125,4 @@ for (const [where, name, title, text, code] of TILES) {
 }
 $("troubles").append(element("div", { class: "tile sliders" }, ...SLIDERS.map(([name, title]) => element("label", {}, title, element("output", { id: `told-${name}` }),
   element("input", { id: name, type: "range", min: 0, max: 60, step: 1, onchange: (event) => send("/_sim/settings", { [name]: Number(event.target.value) }) })))));
-refresh();
-setInterval(refresh, 1000);
+keepFresh(refresh, "The simulated cluster does not answer.");

@@ -34,7 +34,7 @@ function letter(mail) {
 
 function happening(event) {
   const content = event.content;
-  return element("tr", {}, element("td", {}, at(event.at)), element("td", { class: "mono" }, content.type || "?"),
+  return element("tr", { "data-key": event.number }, element("td", {}, at(event.at)), element("td", { class: "mono" }, content.type || "?"),
     element("td", { class: "mono" }, content.id || "?", event.repeated ? state("seen before", "pending") : ""),
     element("td", {}, event.genuine ? state("right", "ok") : state("wrong", "error")),
     element("td", {}, element("details", {}, element("summary", {}, "show"), element("pre", {}, JSON.stringify(content, null, 2)))));
@@ -68,26 +68,16 @@ function draw(state) {
     button.setAttribute("aria-pressed", String(isOn));
   }
   fill("mails", state.mails.map(letter), "No mail yet. Break Slack on its page (its failures), then wait for a notice: it arrives here instead.");
-  const known = new Map([...$("events").querySelectorAll("details[open]")].map((one) => [one.closest("tr").dataset.number, true]));
-  fill("events", state.events.map((event) => {
-    const row = happening(event);
-    row.dataset.number = event.number;
-    row.querySelector("details").open = known.has(String(event.number));
-    return row;
-  }), "No events yet. Each notice of a lease is posted here.");
+  fill("events", state.events.map(happening), "No events yet. Each notice of a lease is posted here.");
   read(state.mails.find((mail) => mail.number === open));
 }
 
 async function refresh() {
-  try {
-    const answer = await fetch("/api/mail"), text = await answer.text();
-    if (text === refresh.last) return;
-    refresh.last = text;
-    seen = JSON.parse(text);
-    draw(seen);
-  } catch (error) {
-    complain(`The sandbox does not answer: ${error.message}`);
-  }
+  const answer = await fetch("/api/mail"), text = await answer.text();
+  if (text === refresh.last) return;
+  seen = JSON.parse(text);
+  draw(seen);
+  refresh.last = text;
 }
 
 for (const fault of FAULTS) {
@@ -99,5 +89,4 @@ for (const fault of FAULTS) {
 $("clear").addEventListener("click", () => { open = null; post("/api/clear", {}); });
 $("show-text").addEventListener("click", () => { asText = true; draw(seen); });
 $("show-html").addEventListener("click", () => { asText = false; draw(seen); });
-refresh();
-setInterval(refresh, 1000);
+keepFresh(refresh, "The simulated mailbox does not answer.");
