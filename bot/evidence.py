@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from bot.blocks.text import quoted
 from lessor.domain import braking, capping, rungs, unheld
-from lessor.domain.costing import idle_cost, storage_cost
+from lessor.domain.costing import added_disks, compute_cost, idle_cost, storage_cost
 from lessor.domain.idle import IdleTerms, Verdict
 from lessor.domain.idle_plan import BUILT_IN
 from lessor.domain.lease import Lease
-from lessor.domain.money import Money
 from lessor.domain.request import spell, to_the_minute
+from lessor.domain.storage import monthly
 from lessor.signals import percent, rate, ratio, signals, throughput, watts
 
 REASON_MOST = 1_200
@@ -64,20 +63,19 @@ def idle_facts(lease: Lease, now: datetime) -> dict[str, object]:
         "spending": capping.spending(lease, now),
         "pause": lease.pause,
         "pause_words": lease.pause.words if lease.pause else "",
-        "disk_cost": storage_cost(lease, now) if lease.storage else None,
-        "disk_gib": sum(one.gib for one in lease.storage if one.end is None),
-        "disk_monthly": _monthly(lease),
+        "compute_cost": compute_cost(lease, now),
+        **_disks(lease, now),
     }
 
 
-def _monthly(lease: Lease) -> Money | None:
-    """What its disks cost a month for as long as they exist; `None` where that is unknown, or there are none."""
-    kept = [one for one in lease.storage if one.end is None]
-    prices = [one.monthly for one in kept if one.monthly]
-    if not kept or len(prices) < len(kept) or len({one.currency for one in prices}) > 1:
-        return None
-    amount = sum((price.amount * one.gib for price, one in zip(prices, kept, strict=True)), Decimal(0))
-    return Money(amount, prices[0].currency).rounded()
+def _disks(lease: Lease, now: datetime) -> dict[str, object]:
+    there = sum(one.gib for one in lease.storage if one.end is None)
+    return {
+        "disk_cost": storage_cost(lease, now) if lease.storage else None,
+        "disk_gib": f"{float(there):.12g}" if there else "",
+        "disk_monthly": monthly(lease.storage),
+        "added": added_disks(lease, now),
+    }
 
 
 def in_force(terms: IdleTerms | None, lease: Lease) -> dict[str, object]:

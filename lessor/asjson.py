@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lessor.contracts import MeterReport
-from lessor.domain import rungs
+from lessor.domain import rungs, storage
 from lessor.domain.approval import waiting
+from lessor.domain.billing import Storage
 from lessor.domain.changes import describe
-from lessor.domain.costing import compute_cost, storage_cost
+from lessor.domain.costing import added_cost, compute_cost, storage_cost
 from lessor.domain.idle import Standing
 from lessor.domain.ladder import Brake
 from lessor.domain.lease import Lease, State
@@ -97,10 +98,26 @@ def _money(lease: Lease, now: datetime) -> Facts:
         "compute_cost": _amount(compute_cost(lease, now)),
         "storage_cost": _amount(storage_cost(lease, now)),
         "storage_gib_months": f"{float(gib_months(lease.storage, now)):.3f}",
+        "added_storage_cost": _amount(added_cost(lease, now)),
+        "disks": [_disk(one, now) for one in lease.storage],
         "currency": cost.currency if cost else None,
         "cap": _amount(request.cap),
         "volatile": lease.volatile,
         **_idle_facts(lease, now),
+    }
+
+
+def _disk(line: Storage, now: datetime) -> Facts:
+    """One line of what disks are charged; one that was not added by people came with the lease."""
+    cost = storage.cost((line,), now, "")
+    return {
+        "name": line.name or None,
+        "added": bool(line.disk),
+        "gib": str(line.gib) if line.gib else None,
+        "since": _iso(line.start),
+        "until": _iso(line.end),
+        "gib_month": _amount(line.monthly),
+        "cost": _amount(cost),
     }
 
 

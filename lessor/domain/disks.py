@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from fractions import Fraction
 from typing import TypeVar
 
-from lessor.domain import billing
+from lessor.domain import billing, storage
 from lessor.domain.billing import Storage
 from lessor.domain.lease import Change, Event, Lease, changed
 from lessor.domain.resource import Condition, Disk, Kind, Resource, Sighting
@@ -76,12 +75,11 @@ def base(kept: Iterable[Storage]) -> Kept:
     return tuple(one for one in kept if not one.disk)
 
 
-def monthly(kept: Iterable[Storage]) -> Fraction | None:
-    """What those that are there cost a month in all, exactly; `None` when a price is unknown."""
-    there = [one for one in kept if one.end is None]
-    if any(one.monthly is None for one in there):
-        return None
-    return sum((Fraction(one.monthly.amount) * Fraction(one.gib) for one in there if one.monthly), Fraction(0))
+def spelt(line: Storage, now: datetime) -> str:
+    """`gpu-7k3qxa2m/data, 100 GiB, 10.00 USD a month, 2.50 USD so far`."""
+    cost = storage.cost((line,), now, "")
+    priced = f"{storage.monthly((line,))} a month, {cost} so far" if cost and line.monthly else "at an unknown price"
+    return f"{line.name or line.disk}, {spelt_size(line.gib)}, {priced}"
 
 
 def listed(found: Sequence[Shown], word: Callable[[Shown], str]) -> str:
@@ -92,7 +90,7 @@ def listed(found: Sequence[Shown], word: Callable[[Shown], str]) -> str:
 
 def spelt_size(gib: int | Decimal) -> str:
     """`100 GiB`, `0.5 GiB`; a size that nobody knows is told as that."""
-    return f"{float(gib):.6g} GiB" if gib else "of unknown size"
+    return f"{round(float(gib), 3):.12g} GiB" if gib else "of unknown size"
 
 
 def _gone_on(line: Storage, there: Mapping[str, Resource], now: datetime, whole: bool) -> list[Storage]:

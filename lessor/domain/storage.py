@@ -37,6 +37,16 @@ def cost(kept: Kept, now: datetime, currency: str) -> Money | None:
     return Money.of(sum((amount for amount in found if amount is not None), Fraction(0)), known)
 
 
+def monthly(kept: Iterable[Storage]) -> Money | None:
+    """What those that are there cost a month in all, rounded once; `None` when that is unknown, or there are none."""
+    there = [one for one in kept if one.end is None]
+    prices = [one.monthly for one in there if one.monthly]
+    if not there or len(prices) < len(there) or len({one.currency for one in prices}) > 1:
+        return None
+    exact = sum((Fraction(p.amount) * Fraction(s.gib) for p, s in zip(prices, there, strict=True)), Fraction(0))
+    return Money.of(exact, prices[0].currency)
+
+
 def amounts(kept: Iterable[Storage], now: datetime) -> Iterator[Fraction | None]:
     """The exact cost of each so far; `None` is unknown."""
     for one in kept:

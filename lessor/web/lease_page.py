@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from lessor.domain import capping, ends, rungs, unheld
-from lessor.domain.costing import compute_cost, idle_cost, storage_cost
+from lessor.domain import capping, disks, ends, rungs, unheld
+from lessor.domain.costing import added_cost, compute_cost, idle_cost, storage_cost
 from lessor.domain.idle import IdleTerms, Standing
 from lessor.domain.judging import evidence
 from lessor.domain.lease import Lease
 from lessor.domain.records import StoredEvent
 from lessor.domain.resting import rests_since
-from lessor.domain.storage import gib_months
+from lessor.domain.storage import Kept, cost, gib_months
 from lessor.signals import Signal, signals
 from lessor.web.charting import shown_of
 from lessor.web.desk import Desk
@@ -23,6 +23,7 @@ from lessor.web.shown import what
 from lessor.when import local
 
 TEXT_MOST = 400
+DISKS_MOST = 20
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ async def values(desk: Desk, lease_id: str) -> dict[str, Any]:
         "what": what(lease),
         "names": await desk.names(_people(lease, events)),
         "bill": bill(lease, now),
+        "added": added(lease, now),
         "cap": capping.spelled(lease, now, lambda at: local(at, zone)),
         "doing": doing,
         "charted": chart is not None,
@@ -86,11 +88,27 @@ async def values(desk: Desk, lease_id: str) -> dict[str, Any]:
 
 def bill(lease: Lease, now: datetime) -> tuple[Line, ...]:
     """Machines by the hour, disks by the GiB and month, and the sum of both."""
-    machines, disks, total = compute_cost(lease, now), storage_cost(lease, now), lease.cost(now)
+    machines, total = compute_cost(lease, now), lease.cost(now)
     lines = [Line("machines", f"{_decimal(Fraction(lease.hours(now) / timedelta(hours=1)))} h", _money(machines))]
-    if lease.storage:
-        lines.append(Line("disks", f"{_decimal(gib_months(lease.storage, now))} GiB-months", _money(disks)))
+    theirs = disks.added(lease.storage)
+    if theirs:
+        ours = disks.base(lease.storage)
+        lines += [Line("disks that it came with", _months(ours, now), _money(cost(ours, now, lease.currency)))]
+        lines += [Line("disks that people added", _months(theirs, now), _money(added_cost(lease, now)))]
+    elif lease.storage:
+        lines.append(Line("disks", _months(lease.storage, now), _money(storage_cost(lease, now))))
     return (*lines, Line("together", "", _money(total)))
+
+
+def added(lease: Lease, now: datetime) -> tuple[str, ...]:
+    """Each disk that people added and that is there; of many the first, and how many more there are."""
+    there = [one for one in disks.added(lease.storage) if one.end is None]
+    more = (f"and {len(there) - DISKS_MOST} more",) if len(there) > DISKS_MOST else ()
+    return (*(disks.spelt(one, now) for one in there[:DISKS_MOST]), *more)
+
+
+def _months(kept: Kept, now: datetime) -> str:
+    return f"{_decimal(gib_months(kept, now))} GiB-months"
 
 
 def _money(amount: object) -> str:

@@ -244,7 +244,9 @@ def test_the_share_of_added_disks_and_of_those_of_the_launch_add_up_to_the_cent(
     assert added is not None
     assert of_launch is not None
     assert of_launch + added == usd("0.05")
-    assert costing.added_cost(in_use(*BASE), at) is None
+    assert costing.added_cost(in_use(*BASE), at) == usd("0.00")
+    assert costing.added_disks(in_use(*BASE), at) is None
+    assert costing.added_cost(in_use(replace(BASE[0], monthly=None), line()), at) == usd("5.00")
     odd = in_use(*BASE, line(monthly=Money(Decimal("0.10"), "EUR")))
     assert costing.added_cost(odd, NOVEMBER + 15 * DAY) == Money(Decimal("5.00"), "EUR")
 
