@@ -41,8 +41,8 @@ async def beating() -> AsyncIterator[None]:
 def beating_beside() -> Iterator[None]:
     """Heartbeat from a thread beside while the block of a blocking activity waits for what gives no sign of life.
 
-    So a call that takes long is no dead worker, and a worker that died is noticed within a few beats. Each such call has
-    a limit of its own; `alive` stops an attempt that is no longer the current one.
+    So a call that takes long is no dead worker, and one that died is noticed within a few beats. Each such call has a
+    limit of its own; `alive` stops an attempt that is no longer the current one.
     """
     ended, said = threading.Event(), list[str]()
     before = _doing.set(said)

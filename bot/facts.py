@@ -65,6 +65,7 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "ending": lease.ending_reason,
         "released_by": lease.ending_reason.removeprefix(RELEASED) if lease.ending_reason.startswith(RELEASED) else "",
         "problem": lease.problem.rstrip(" ."),
+        "held_up": lease.held.rstrip(" ."),
         "terminated": lease.final and lease.ending_reason.startswith(f"{TERMINATED}: "),
         "end_ahead": ends.ahead(lease),
         "over": ends.over(lease),

@@ -180,6 +180,7 @@ def _ended(lease: Lease, now: datetime) -> list[tuple[str, str]]:
         ("stopped", f"{_time(lease.stopped_at)}, deleted after {spell(lease.terms.grace)}" if lease.stopped_at else ""),
         ("left over", ", ".join(f"`{r}`" for r in lease.left[:20])),
         ("problem", _text(lease.problem, 300)),
+        ("held up", _text(lease.held, 300)),
         ("proof of deletion", _text(lease.proof, 600)),
     ]
 

@@ -48,6 +48,7 @@ _NOTICES = {
     "stop-failed": Notice.STOP_FAILED,
     "blocked": Notice.BLOCKED,
     "kept": Notice.KEPT,
+    "held-up": Notice.HELD_UP,
     "closed": Notice.CLOSED,
     "owner-left": Notice.OWNER_LEFT,
     "transfer-offered": Notice.TRANSFER_OFFERED,

@@ -102,6 +102,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Access", _access(lease, viewer)),
         ("Resources", ", ".join(f"{one.ref} {one.condition.value}" for one in lease.resources)),
         ("Problem", lease.problem),
+        ("Held up", lease.held),
         ("Still there", ", ".join(lease.left)),
         ("Proof", lease.proof),
     ]

@@ -21,6 +21,7 @@ class Notice(StrEnum):
     CANCELLED = "cancelled"
     BLOCKED = "blocked"
     KEPT = "kept"
+    HELD_UP = "held-up"
     STOP_FAILED = "stop-failed"
     REFUSED = "refused"
     CLOSED = "closed"

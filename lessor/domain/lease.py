@@ -75,6 +75,7 @@ class Lease:
     `volatile` says that a stop loses what is on its local disks, `consent` that its owner accepts that. `storage` is
     what its disks are billed for, running or not. `cap_told` are percentages of its own cap that people were told of;
     it is stopped for it no earlier than `cap_stop_at`. `unfit` is what was said of machines that fail their check.
+    `held` is what keeps a deletion from going on, in the place's words, since its owner was told of it.
     """
 
     id: str
@@ -140,6 +141,7 @@ class Lease:
     cap_told: tuple[int, ...] = ()
     cap_stop_at: datetime | None = None
     unfit: Unfit | None = None
+    held: str = ""
     revision: int = 0
 
     @property

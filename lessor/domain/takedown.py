@@ -55,7 +55,7 @@ def start_deleting(lease: Lease, now: datetime, reason: str = "") -> Change:
 
 def deleting(lease: Lease, event: Event, now: datetime, **fields: object) -> Change:
     """`lease` in `deleting`, with nothing left over from earlier waits, retries or looks."""
-    fresh: dict[str, object] = {"deleting_at": now, "clean_passes": 0, "left": (), **OVER}
+    fresh: dict[str, object] = {"deleting_at": now, "clean_passes": 0, "left": (), "held": "", **OVER}
     return changed(lease, event, state=State.DELETING, **(fresh | fields))
 
 
@@ -176,8 +176,18 @@ def _looked(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     fields: dict[str, object] = {"clean_passes": 0, "left": left, "next_try": now + pause}
     if late and lease.state is not State.BLOCKED:
         event = Event("blocked", now, "lessor", {"left": ", ".join(left), "problem": sighting.problem})
-        return changed(lease, event, state=State.BLOCKED, problem=sighting.problem, **fields)
+        return changed(lease, event, state=State.BLOCKED, problem=sighting.problem, held="", **fields)
+    if sighting.complete and sighting.problem and lease.state is State.DELETING:
+        return _held_up(lease, sighting.problem, fields, now)
     return Change(replace(lease, **fields), ())  # type: ignore[arg-type]
+
+
+def _held_up(lease: Lease, problem: str, fields: dict[str, object], now: datetime) -> Change:
+    """Something keeps it from going that more tries alone will not mend: its owner hears of it, once, and at once."""
+    found = replace(lease, held=problem, **fields)  # type: ignore[arg-type]
+    if lease.held:
+        return Change(found, ())
+    return changed(found, Event("held-up", now, "lessor", {"left": ", ".join(found.left), "problem": problem}))
 
 
 def _kept_for_now(lease: Lease, sighting: Sighting, left: tuple[str, ...], until: datetime, now: datetime) -> Change:
@@ -228,6 +238,7 @@ def _clean_look(lease: Lease, sighting: Sighting, now: datetime) -> Change:
         proof=proof,
         closed_at=now,
         left=(),
+        held="",
         next_try=None,
     )
 

@@ -89,7 +89,7 @@ def test_a_stuck_finalizer_is_told_with_what_holds_it_and_never_taken_off(leased
         f"instances; persistentvolumeclaim {LEASE}/data is held by the finalizers backup.example.test/wait. Nothing "
         "was forced: whoever set a finalizer has to finish and take it off, see to its controller"
     )
-    assert leased.now == BEGIN + timedelta(minutes=5)
+    assert leased.now == BEGIN + timedelta(seconds=90)
     assert leased.obj(CLAIM, "data")["metadata"]["finalizers"] == ["backup.example.test/wait"]
     assert not inventory.look(leased.site, LEASE, [leased.record]).clean
     leased.obj(CLAIM, "data")["metadata"]["finalizers"] = []

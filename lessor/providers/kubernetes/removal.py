@@ -20,8 +20,8 @@ from lessor.providers.kubernetes.ours import ending, identity, noted_at
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.volumes import STOPPED_AT
 
-LONGEST = timedelta(minutes=5)
-"""How long one attempt waits in all; the next one goes on from there (case D01)."""
+LONGEST = timedelta(seconds=90)
+"""How long one attempt waits in all: what holds it up is told then, and the next one goes on from there (case D01)."""
 
 
 def delete(site: Site, lease_id: str, known: Sequence[Resource], heartbeat: Heartbeat) -> None:
