@@ -16,11 +16,11 @@ from lessor.domain.sweep import Away
 def judged(lease: Lease, seen: Iterable[Resource], now: datetime) -> Change:
     """What a look shows of the machines of a lease in use. Nothing changes unless it is news.
 
-    A machine that was not seen now is as it was said to be.
+    A machine that was not seen now, or not checked, is as it was said to be.
     """
     if lease.state not in IN_USE:
         return Change(lease, ())
-    found = {one.ref: one for one in seen}
+    found = {one.ref: one for one in seen if not one.unchecked}
     before = _told(lease)
     ill = {ref: found[ref].fault for ref in _own(lease) if ref in found and found[ref].fault}
     after = tuple(sorted(ill.keys() | {ref for ref in before if ref not in found}))
@@ -59,7 +59,7 @@ def _news(lease: Lease, shown: Mapping[str, Tagged], at: datetime) -> Away | Non
     told = _told(lease)
     seen = [shown[ref] for ref in _own(lease) if ref in shown and shown[ref].condition is not Condition.GONE]
     for one in seen:
-        if bool(one.fault) != (one.ref in told):
+        if not one.unchecked and bool(one.fault) != (one.ref in told):
             return Away(lease.id, one.id, one.condition, one.fault or "it is well again", at)
     return None
 

@@ -68,7 +68,8 @@ class Resource:
     """One thing in a place. `id` is the provider's; `reason` is the provider's own word for its state.
 
     `fault` says what is wrong with something that is there and was found unfit for use. `disk` is there only for a
-    volume that the lease is charged for beside those of its launch.
+    volume that the lease is charged for beside those of its launch. Of what is `unchecked` nobody could see whether
+    something is wrong with it.
     """
 
     kind: Kind
@@ -82,6 +83,7 @@ class Resource:
     token: str = ""
     fault: str = ""
     disk: Disk | None = None
+    unchecked: bool = False
 
     @property
     def ref(self) -> str:

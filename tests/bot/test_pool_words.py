@@ -59,12 +59,12 @@ def test_what_does_not_run_in_a_cluster_is_told_with_the_clusters_words_and_what
     values = {**facts(lease, NOW), "zone": "", "lease": lease}
     slack = slack_renderer().parts("unfit.j2", **values)
     mail = Renderer("mail", escape=str).parts("unfit.j2", **values, named=str)
-    assert slack["title"] == f"*It does not run:* something that was started in `{lease.id}` ({here.need})"
-    assert mail["subject"] == f"It does not run: {lease.id}"
+    assert slack["title"] == f"*Not as it should be:* something that was started in `{lease.id}` ({here.need})"
+    assert mail["subject"] == f"Not as it should be: {lease.id}"
     kept = f"{why}. The GPUs are kept for you and cost the same meanwhile: correct it, or release the lease."
     assert slack["body"] == mail["body"] == kept
     well = {**values, "lease": replace(lease, unfit=Unfit((), "", NOW))}
-    again = f"All that was started in `{lease.id}` ({here.need}) runs again"
+    again = f"All that was started in `{lease.id}` ({here.need}) is as it should be again"
     assert slack_renderer().parts("unfit.j2", **well) == {"title": again}
     assert not needs_hands(lease, Notice.UNFIT)
     assert needs_hands(a_lease(State.ACTIVE), Notice.UNFIT)

@@ -11,7 +11,7 @@ import pytest
 from lessor.contracts import QUEUED
 from lessor.domain.request import LeaseKind
 from lessor.ports import NoCapacityError, RetryableError
-from lessor.providers.kubernetes import turns, usable
+from lessor.providers.kubernetes import inventory, turns, usable
 from lessor.providers.kubernetes.api import LOCAL_QUEUE, POD, QUEUED_WORKLOAD, RESOURCE_FLAVOR, Obj
 from tests.providers.attempts import silent
 from tests.providers.kube_fake import Fault
@@ -149,6 +149,24 @@ def test_when_its_turn_comes_and_there_is_a_node_it_is_usable(world: Beginning) 
     admitted(world, world.now)
     world.api.nodes.room = True
     assert usable.await_usable(world.site, order, made, silent).launched_at == BEGIN + timedelta(hours=5)
+
+
+def test_owners_of_namespaces_are_told_the_place_of_their_pods(world: Beginning) -> None:
+    world.lease(world.order(gpus=4))
+    gated = pod("job", 1, on="", namespace=LEASE, phase="Pending", spec={"schedulingGates": GATED})
+    world.api.add(gated)
+    workload(world, "job", LEASE, LATER)
+    queue(world, "team")
+    workload(world, "older", "team", EARLIER)
+    world.now += timedelta(minutes=15)
+    (told,) = [one.fault for one in inventory.look(world.site, LEASE).resources if one.fault]
+    assert told == "pod job waits in its queue, number 2 of 2 that wait in queue gpus"
+    del world.obj(POD, "job")["spec"]["schedulingGates"]
+    world.api.add(pod("first", 1, on="", phase="Pending"))
+    world.obj(POD, "first", "team")["metadata"]["creationTimestamp"] = EARLIER
+    (told,) = [one.fault for one in inventory.look(world.site, LEASE).resources if one.fault]
+    assert told.startswith("pod job finds no node: ")
+    assert told.endswith(", number 2 of 2 pods that wait for nvidia.com/gpu, by age")
 
 
 def admitted(world: Beginning, at: datetime) -> None:

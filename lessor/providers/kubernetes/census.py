@@ -20,6 +20,7 @@ from lessor.providers.kubernetes.api import NAMESPACE, RESOURCE_QUOTA, Obj
 from lessor.providers.kubernetes.claims import Claims
 from lessor.providers.kubernetes.errors import together
 from lessor.providers.kubernetes.gpus import NO_MODEL, Nodes
+from lessor.providers.kubernetes.misplaced import elsewhere
 from lessor.providers.kubernetes.offers import rate
 from lessor.providers.kubernetes.ours import made_by_us
 from lessor.providers.kubernetes.owned import Owners
@@ -203,9 +204,15 @@ class _Count:
             lease=lease,
             who=owners.of(self._raw.get(use.uid, {"metadata": {}}), use.namespace),
             since=use.since,
-            flag=use.flag(now),
+            flag=use.flag(now) or self._away(use, resource),
             cost=None if lease else self._cost(use, resource, shape.model),
         )
+
+    def _away(self, use: PodUse, resource: str) -> str:
+        """What a pod of a lease holds instead of what the lease is for; no quota keeps it from that."""
+        tenant = next((one for one in self._seen.tenants or () if one.lease == use.namespace), None)
+        wrong = elsewhere(use, resource, tenant.model, self._shapes) if tenant and resource in tenant.promised else None
+        return f"holds {wrong.model}, its lease is for {tenant.model}" if wrong and tenant else ""
 
     def _cost(self, use: PodUse, resource: str, model: str) -> Money | None:
         """What it has held so far, at the rate that held all the while; `None` where that is not known."""

@@ -12,6 +12,7 @@ from lessor.domain.request import LeaseKind
 from lessor.domain.resource import Condition, Kind, Resource, Sighting, Tagged
 from lessor.ports import Heartbeat, ProviderError
 from lessor.providers.kubernetes import owners, pods, seen, volumes
+from lessor.providers.kubernetes.amiss import looked_over
 from lessor.providers.kubernetes.api import (
     CLAIM,
     DEPLOYMENT,
@@ -23,10 +24,10 @@ from lessor.providers.kubernetes.api import (
     ApiKind,
     Obj,
 )
+from lessor.providers.kubernetes.misplaced import Around
 from lessor.providers.kubernetes.ours import Record, applied_by_us, identity, labels, made_by_us, note, noted_at
 from lessor.providers.kubernetes.owners import Top, Tree
 from lessor.providers.kubernetes.site import Site
-from lessor.providers.kubernetes.stalled import stalled
 from lessor.providers.kubernetes.volumes import STOPPED_AT
 
 ELSEWHERE = {
@@ -55,7 +56,7 @@ class Inventory:
 
     def resources(self, site: Site, now: datetime) -> tuple[Resource, ...]:
         running = self.tree.pods
-        found = [_space(site, self.namespace, running)] if self.namespace is not None else []
+        found = [_space(site, self.namespace, running, Around(site))] if self.namespace is not None else []
         found += [seen.workload(top) for top in self.tops[:SHOWN]]
         found += [seen.claim(site, one, running, now) for one in self.claims]
         theirs = _peoples(self.namespace, self.claims) if self.namespace is not None else {}
@@ -140,9 +141,10 @@ def conditions(site: Site) -> tuple[Tagged, ...]:
     managed, now = f"{LABEL_MANAGED_BY}={MANAGED_BY}", site.clock()
     leased = _leases(site)
     by_space, unread = pods.by_namespace(site, leased)
+    around = Around(site)
     found: list[Tagged] = []
     for name, space in leased.items():
-        resource = _known(_space(site, space, by_space[name]), unread.get(name, ""))
+        resource = _known(_space(site, space, by_space[name], around), unread.get(name, ""))
         found.append(Tagged(**vars(resource), lease=name, changed_at=seen.changed_at(space, by_space[name])))
     for one in site.api.list(STATEFUL_SET, labels=managed):
         if (name := one["metadata"]["namespace"]) in leased:
@@ -170,8 +172,8 @@ def spaces(site: Site) -> tuple[tuple[Obj, Resource], ...]:
     )
 
 
-def _space(site: Site, space: Obj, running: Sequence[Obj]) -> Resource:
-    return replace(seen.namespace(space, running), fault=stalled(site, space, running))
+def _space(site: Site, space: Obj, running: Sequence[Obj], around: Around) -> Resource:
+    return looked_over(site, space, running, around, seen.namespace(space, running))
 
 
 def _peoples(space: Obj, claims: Iterable[Obj]) -> dict[str, Obj]:

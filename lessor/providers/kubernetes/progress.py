@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +14,6 @@ from lessor.providers.kubernetes.api import EVENT, POD, Obj
 from lessor.providers.kubernetes.ours import ending
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.tenancy import Tenancy
-from lessor.providers.kubernetes.turns import Turn
 
 LONGEST_WORDS = 300
 
@@ -59,25 +57,16 @@ def _without_node(site: Site, there: Tenancy, pod: Obj, use: PodUse) -> Progress
     if queued.gated(pod):
         return _in_queue(site, there, use.created_at)
     said = use.unscheduled or "the scheduler has not looked at it yet"
-    why = _with_turn(said, lambda: turns.among_pods(site, pod))
+    why = turns.added(said, lambda: turns.among_pods(site, pod))
     begun = _let_go(site, there) or use.created_at
     return _waiting(site, begun, f"no node for its pod: {why}", _no_room(site, there, why))
 
 
 def _in_queue(site: Site, there: Tenancy, since: datetime | None) -> Progress:
     """The queue itself keeps the pod back: it stays where it stands, however long that takes."""
-    stands = _with_turn(f"{there} in {site.config.name}", lambda: turns.in_queue(site, there.lease_id))
+    stands = turns.added(f"{there} in {site.config.name}", lambda: turns.in_queue(site, there.lease_id))
     waits = f"{there.lease_id} waits in the queue of {site}: {stands}. It keeps its turn, and costs nothing meanwhile"
     return replace(_waiting(site, since, stands, NoCapacityError(waits, (stands,), QUEUED)), queued=True)
-
-
-def _with_turn(what: str, turn: Callable[[], Turn | None]) -> str:
-    """What waits, with its place among the others; one that cannot be read is left out."""
-    try:
-        found = turn()
-    except ProviderError:
-        return what
-    return f"{what}, {found}" if found is not None else what
 
 
 def _let_go(site: Site, there: Tenancy) -> datetime | None:

@@ -6,10 +6,11 @@ one of them cannot be told, nobody's number can, and only how many wait is said.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from lessor.ports import ProviderError
 from lessor.providers.kubernetes import pods, queued
 from lessor.providers.kubernetes.amounts import moment
 from lessor.providers.kubernetes.api import LOCAL_QUEUE, QUEUED_WORKLOAD, Obj
@@ -80,6 +81,15 @@ def let_go_at(site: Site, namespace: str) -> datetime | None:
     kind = served(site.api, QUEUED_WORKLOAD, QUEUES)
     found = site.api.list(kind, namespace) if kind is not None else ()
     return max((at for one in found for at in _admissions(one)), default=None)
+
+
+def added(what: str, turn: Callable[[], Turn | None]) -> str:
+    """What waits, with its place among the others; one that cannot be read is left out."""
+    try:
+        found = turn()
+    except ProviderError:
+        return what
+    return f"{what}, {found}" if found is not None else what
 
 
 def _admissions(workload: Obj) -> Sequence[datetime]:
