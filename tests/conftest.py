@@ -82,3 +82,11 @@ def ledger(ledger_url: str) -> Iterator[SqlLedger]:
     opened = open_ledger(ledger_url)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def sqlite_ledger(sqlite_url: str) -> Iterator[SqlLedger]:
+    """An empty ledger in SQLite, for tests of what does not depend on the database."""
+    opened = open_ledger(sqlite_url)
+    yield opened
+    opened.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -15,7 +14,7 @@ from lessor import contracts
 from lessor.contracts import Alarm
 from lessor.domain.idle import Verdict
 from lessor.domain.lease import State
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from tests.cases.test_b_watch import times
 from tests.metering import BUSY, IDLE, MINUTE, START, FakeTelemetry, Meter, fleet, machine_of, silent
 from tests.temporal import dev_server, time_skipping
@@ -28,15 +27,8 @@ EVERY = timedelta(minutes=5)
 
 
 @pytest.fixture
-def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
-    opened = open_ledger(sqlite_url)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def meter(ledger: SqlLedger) -> Meter:
-    return Meter(ledger)
+def meter(sqlite_ledger: SqlLedger) -> Meter:
+    return Meter(sqlite_ledger)
 
 
 def emptied(source: FakeTelemetry) -> tuple[dict[str, object], dict[str, object]]:
@@ -90,9 +82,9 @@ async def test_E02_one_alert_that_names_the_source_after_three_intervals_and_not
     assert (clearance.clear, clearance.why) == (False, "what it does is unknown: prometheus gave no answer")
 
 
-async def test_E02_one_source_that_is_down_says_nothing_of_the_leases_of_another(ledger: SqlLedger) -> None:
+async def test_E02_one_source_that_is_down_says_nothing_of_the_leases_of_another(sqlite_ledger: SqlLedger) -> None:
     other = FakeTelemetry("cloudwatch")
-    meter = Meter(ledger, others=(other,))
+    meter = Meter(sqlite_ledger, others=(other,))
     lease = fleet(meter, 10)[0]
     meter.source.all([lease], IDLE)
     await meter.tick()

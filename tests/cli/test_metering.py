@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -16,7 +16,7 @@ from lessor.contracts import MeterReport, RunsReport, SourceReport, SweepOutcome
 from lessor.domain.lease import State
 from lessor.domain.people import Person
 from lessor.gauging import Gauging
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from tests.cli.conftest import NOW, FakeGateway
 from tests.metering import BUSY, IDLE, MINUTE, FakeTelemetry, Meter, running, silent
 
@@ -33,19 +33,12 @@ class FakeEngine:
         return MeterReport(NOW, self.stored, leases=3, verdicts={"busy": 3}, sources=sources)
 
 
-@pytest.fixture
-def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
-    opened = open_ledger(sqlite_url)
-    yield opened
-    opened.close()
-
-
 @pytest.fixture(autouse=True)
-def gauging(gateway: FakeGateway, ledger: SqlLedger) -> None:
+def gauging(gateway: FakeGateway, sqlite_ledger: SqlLedger) -> None:
     async def known(person_id: str) -> Person:
         return Person(person_id, admin=person_id == "U0ADMIN")
 
-    gateway.meter = Gauging(FakeEngine(), ledger, known, lambda: NOW, lambda: MINUTE)  # type: ignore[arg-type]
+    gateway.meter = Gauging(FakeEngine(), sqlite_ledger, known, lambda: NOW, lambda: MINUTE)  # type: ignore[arg-type]
     gateway.leases_ = {LEASE.id: LEASE}
 
 
@@ -64,8 +57,8 @@ def metered(ledger: SqlLedger, ticks: int, source: FakeTelemetry | None = None) 
     return meter
 
 
-def test_the_state_of_the_meter_names_each_source_and_the_brake(lessor: Lessor, ledger: SqlLedger) -> None:
-    metered(ledger, 2)
+def test_the_state_of_the_meter_names_each_source_and_the_brake(lessor: Lessor, sqlite_ledger: SqlLedger) -> None:
+    metered(sqlite_ledger, 2)
     result = lessor("meter", "status")
     assert (result.exit_code, result.stdout.splitlines()) == (
         0,
@@ -82,8 +75,8 @@ def test_the_state_of_the_meter_names_each_source_and_the_brake(lessor: Lessor, 
     assert facts["brake"] == {"on": False, "by": None, "at": None, "reason": None}
 
 
-def test_a_silent_source_and_a_dead_meter_fail(lessor: Lessor, ledger: SqlLedger) -> None:
-    metered(ledger, 2, FakeTelemetry(fail=silent()))
+def test_a_silent_source_and_a_dead_meter_fail(lessor: Lessor, sqlite_ledger: SqlLedger) -> None:
+    metered(sqlite_ledger, 2, FakeTelemetry(fail=silent()))
     result = lessor("meter", "status")
     assert result.exit_code == 1
     assert result.stdout.splitlines()[1] == (
@@ -91,7 +84,7 @@ def test_a_silent_source_and_a_dead_meter_fail(lessor: Lessor, ledger: SqlLedger
     )
 
 
-def test_a_meter_that_never_ticked_fails_once_it_should_have(lessor: Lessor, ledger: SqlLedger) -> None:
+def test_a_meter_that_never_ticked_fails_once_it_should_have(lessor: Lessor, sqlite_ledger: SqlLedger) -> None:
     result = lessor("meter", "status")
     assert (result.exit_code, result.stdout.splitlines()) == (0, ["the meter has not ticked yet", "the brake is off"])
 
@@ -114,11 +107,11 @@ def test_a_tick_can_be_started_by_administrators(lessor: Lessor, monkeypatch: py
     assert lessor("meter").exit_code == 2
 
 
-def test_the_brake_is_put_on_with_a_reason_and_taken_off(lessor: Lessor, ledger: SqlLedger) -> None:
+def test_the_brake_is_put_on_with_a_reason_and_taken_off(lessor: Lessor, sqlite_ledger: SqlLedger) -> None:
     on = lessor("brake", "on", "we", "move", "racks", actor="U0ADMIN")
     words = "the brake is on since Wednesday 3 June 2026 {}, by U0ADMIN: we move racks"
     assert (on.exit_code, on.stdout.splitlines()) == (0, [words.format("13:11 UTC")])
-    assert ledger.brake().on
+    assert sqlite_ledger.brake().on
     assert lessor("brake", "status").stdout.splitlines() == [words.format("15:11 CEST")]
     off = lessor("brake", "off", "done", "--json", actor="U0ADMIN")
     assert json.loads(off.stdout) == {
@@ -143,16 +136,16 @@ def test_the_brake_is_put_on_with_a_reason_and_taken_off(lessor: Lessor, ledger:
     ],
 )
 def test_a_brake_that_cannot_be_set_is_refused(
-    lessor: Lessor, ledger: SqlLedger, words: tuple[str, ...], actor: str, told: str
+    lessor: Lessor, sqlite_ledger: SqlLedger, words: tuple[str, ...], actor: str, told: str
 ) -> None:
     result = lessor(*words, actor=actor)
     assert (result.exit_code, result.stderr.splitlines()) == (1, [told])
-    assert ledger.verify().events == 0
+    assert sqlite_ledger.verify().events == 0
 
 
-def test_what_a_lease_did_is_shown_hour_by_hour(lessor: Lessor, ledger: SqlLedger) -> None:
-    metered(ledger, 120)
-    ledger.roll_up(NOW)
+def test_what_a_lease_did_is_shown_hour_by_hour(lessor: Lessor, sqlite_ledger: SqlLedger) -> None:
+    metered(sqlite_ledger, 120)
+    sqlite_ledger.roll_up(NOW)
     result = lessor("usage", LEASE.id)
     lines = result.stdout.splitlines()
     assert result.exit_code == 0
@@ -167,27 +160,29 @@ def test_what_a_lease_did_is_shown_hour_by_hour(lessor: Lessor, ledger: SqlLedge
     assert [(one["hour"], one["ticks"]) for one in facts["hours"]] == [("2026-06-03T12:00:00+00:00", 60)]
 
 
-def test_what_is_unknown_is_called_unknown(lessor: Lessor, ledger: SqlLedger) -> None:
+def test_what_is_unknown_is_called_unknown(lessor: Lessor, sqlite_ledger: SqlLedger) -> None:
     assert lessor("usage", LEASE.id).stdout.splitlines() == [f"{LEASE.id} was never metered"]
-    metered(ledger, 90, FakeTelemetry(gpus={"i-00000001": ()}))
-    ledger.roll_up(NOW)
+    metered(sqlite_ledger, 90, FakeTelemetry(gpus={"i-00000001": ()}))
+    sqlite_ledger.roll_up(NOW)
     lines = lessor("usage", LEASE.id).stdout.splitlines()
     assert "unknown since" in lines[0]
     assert lines[2].split()[-5:] == ["unknown"] * 5
     assert lessor("usage", "gpu-00000099").exit_code == 1
 
 
-def test_idle_gpus_are_counted(lessor: Lessor, ledger: SqlLedger) -> None:
+def test_idle_gpus_are_counted(lessor: Lessor, sqlite_ledger: SqlLedger) -> None:
     source = FakeTelemetry()
     source.all([LEASE], IDLE)
-    metered(ledger, 70, source)
+    metered(sqlite_ledger, 70, source)
     assert ", 1 of 1 GPUs idle" in lessor("usage", LEASE.id).stdout.splitlines()[0]
 
 
-def test_of_a_stopped_lease_the_first_line_says_so(lessor: Lessor, ledger: SqlLedger, gateway: FakeGateway) -> None:
+def test_of_a_stopped_lease_the_first_line_says_so(
+    lessor: Lessor, sqlite_ledger: SqlLedger, gateway: FakeGateway
+) -> None:
     source = FakeTelemetry()
     source.all([LEASE], IDLE)
-    metered(ledger, 70, source)
+    metered(sqlite_ledger, 70, source)
     gateway.leases_ = {LEASE.id: replace(LEASE, state=State.SUSPENDED, suspended_at=NOW)}
     first, second = lessor("usage", LEASE.id).stdout.splitlines()[:2]
     assert first == (f"{LEASE.id} is stopped since Wednesday 3 June 2026 15:11 CEST; what is told of it is from before")

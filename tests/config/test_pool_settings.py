@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +16,7 @@ from lessor.domain.errors import Refused
 from lessor.domain.machines import Fitness, Health
 from lessor.domain.provisioning import Order, Provisioned
 from lessor.domain.request import Market, Need, Place
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from lessor.pooling import grace_of, machines_provider
 from lessor.ports import PermanentError, RetryableError
 from lessor.providers.machines import MachinesProvider
@@ -48,13 +47,6 @@ revoke: [./hook, --lock-out]
 verify: [./hook, --who]
 health: [./hook, --fit]
 """
-
-
-@pytest.fixture
-def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
-    opened = open_ledger(sqlite_url)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -116,36 +108,38 @@ def test_the_settings_that_are_shown_here_are_all_there_are() -> None:
     assert set(MachinesConfig.model_fields) == pool
 
 
-def test_a_machine_is_offered_by_what_it_is_said_to_have(folder: Path, ledger: SqlLedger) -> None:
-    whole = configured(folder, ledger, "memory_gib: 48, hourly: 0.40")
+def test_a_machine_is_offered_by_what_it_is_said_to_have(folder: Path, sqlite_ledger: SqlLedger) -> None:
+    whole = configured(folder, sqlite_ledger, "memory_gib: 48, hourly: 0.40")
     (offer,) = whole.offers(Need("L4", 1), PLACE, Market.ON_DEMAND)
     assert (offer.instance_type, offer.gpu_model, offer.gpu_count, offer.gpu_memory_gib) == ("4xL4", "L4", 4, 48)
     assert str(offer.hourly) == "1.60 USD"
     (named,) = whole.offers(Need("lab-1", 4), PLACE, Market.ON_DEMAND)
     assert named.instance_type == "lab-1"
-    shared = configured(folder, ledger, "lease: gpu")
+    shared = configured(folder, sqlite_ledger, "lease: gpu")
     (offer,) = shared.offers(Need("L4", 1), PLACE, Market.ON_DEMAND)
     assert (offer.instance_type, offer.gpu_count, offer.gpu_memory_gib, offer.hourly) == ("gpu/L4", 1, 24, None)
-    out = configured(folder, ledger, "withdrawn: waits for a fan")
+    out = configured(folder, sqlite_ledger, "withdrawn: waits for a fan")
     assert out.offers(Need("L4", 1), PLACE, Market.ON_DEMAND) == ()
     assert out.census(PLACE).notes == ("lab-1 may not be leased: waits for a fan",)
 
 
 @pytest.mark.parametrize(("since", "known"), [("2020-01-01", True), ("2999-01-01", False)])
-def test_a_price_holds_from_its_day_on(folder: Path, ledger: SqlLedger, since: str, *, known: bool) -> None:
-    (offer,) = configured(folder, ledger, f"hourly: 0.40, since: {since}").offers(
+def test_a_price_holds_from_its_day_on(folder: Path, sqlite_ledger: SqlLedger, since: str, *, known: bool) -> None:
+    (offer,) = configured(folder, sqlite_ledger, f"hourly: 0.40, since: {since}").offers(
         Need("L4", 4), PLACE, Market.ON_DEMAND
     )
     assert (offer.hourly is not None) is known
 
 
-def test_without_hooks_people_are_sent_to_whose_machine_it_is(folder: Path, ledger: SqlLedger) -> None:
-    made = leased(configured(folder, ledger, "owner: vision, address: 10.0.0.7"), Need("L4", 4))
+def test_without_hooks_people_are_sent_to_whose_machine_it_is(folder: Path, sqlite_ledger: SqlLedger) -> None:
+    made = leased(configured(folder, sqlite_ledger, "owner: vision, address: 10.0.0.7"), Need("L4", 4))
     assert made.access == "10.0.0.7 (ask vision to let you in)"
 
 
-def test_each_hook_is_called_with_its_arguments_and_told_where_the_machine_is(folder: Path, ledger: SqlLedger) -> None:
-    provider = configured(folder, ledger, "address: 10.0.0.7, room: cellar", hooks=ALL)
+def test_each_hook_is_called_with_its_arguments_and_told_where_the_machine_is(
+    folder: Path, sqlite_ledger: SqlLedger
+) -> None:
+    provider = configured(folder, sqlite_ledger, "address: 10.0.0.7, room: cellar", hooks=ALL)
     assert leased(provider, Need("L4", 4)).access == "ssh 10.0.0.7"
     provider.delete(LEASE, PLACE, (), silent)
     where = {"name": "lab-1", "address": "10.0.0.7", "room": "cellar", "model": "L4", "gpus": 4}
@@ -161,26 +155,28 @@ def test_each_hook_is_called_with_its_arguments_and_told_where_the_machine_is(fo
     assert all(machine.items() >= where.items() for _, _, machine in seen)
 
 
-def test_a_hook_has_its_time(folder: Path, ledger: SqlLedger) -> None:
+def test_a_hook_has_its_time(folder: Path, sqlite_ledger: SqlLedger) -> None:
     slow = "grant: [sleep, '60']\nrevoke: ['true']\nverify: ['true']\ntimeout: 0.1s"
     with pytest.raises(RetryableError, match=r"grant on lab-1 did not succeed: it did not end within 0\.1 s"):
-        leased(configured(folder, ledger, "room: cellar", hooks=slow), Need("L4", 4))
+        leased(configured(folder, sqlite_ledger, "room: cellar", hooks=slow), Need("L4", 4))
 
 
 @pytest.mark.parametrize(("every", "asked"), [("health_every: 1min", 1), ("health_every: 1h", 0)])
-def test_health_is_looked_at_as_often_as_is_said(folder: Path, ledger: SqlLedger, every: str, asked: int) -> None:
-    provider = configured(folder, ledger, "room: cellar", every, hooks=ALL)
+def test_health_is_looked_at_as_often_as_is_said(
+    folder: Path, sqlite_ledger: SqlLedger, every: str, asked: int
+) -> None:
+    provider = configured(folder, sqlite_ledger, "room: cellar", every, hooks=ALL)
     before = utc_now() - timedelta(minutes=2)
-    ledger.checked(PLACE.name, [Health("lab-1", Fitness.FIT, before, before)])
+    sqlite_ledger.checked(PLACE.name, [Health("lab-1", Fitness.FIT, before, before)])
     provider.conditions(PLACE)
     assert [said["action"] for _, said in calls(folder)].count("health") == asked
 
 
 @pytest.mark.parametrize(("setting", "free"), [("clean_up: 1h", False), ("clean_up: 5min", True)])
 def test_the_time_for_cleaning_up_lies_between_two_leases(
-    folder: Path, ledger: SqlLedger, setting: str, *, free: bool
+    folder: Path, sqlite_ledger: SqlLedger, setting: str, *, free: bool
 ) -> None:
-    provider = configured(folder, ledger, "room: cellar", setting)
+    provider = configured(folder, sqlite_ledger, "room: cellar", setting)
     now = utc_now()
     start = now + timedelta(days=1)
     first, second = (
@@ -207,9 +203,9 @@ def test_the_grace_is_that_of_the_pool(folder: Path) -> None:
     assert grace_of(written(folder, "room: cellar", "grace: 7min"), PLACE) == timedelta(minutes=7)
 
 
-def test_an_inventory_beside_it_counts_too(folder: Path, ledger: SqlLedger) -> None:
+def test_an_inventory_beside_it_counts_too(folder: Path, sqlite_ledger: SqlLedger) -> None:
     (folder / "more.csv").write_text("name,model,gpus,lease\nlab-2,H100,8,gpu\n")
-    provider = configured(folder, ledger, "lease: gpu", "inventory: more.csv")
+    provider = configured(folder, sqlite_ledger, "lease: gpu", "inventory: more.csv")
     assert [(one.model, one.total) for one in provider.census(PLACE).pools] == [("H100", 8), ("L4", 4)]
     with pytest.raises(PermanentError, match="nothing in pool fits"):
         provider.quote(Need("A100-80GB", 1), PLACE, Market.ON_DEMAND, utc_now())

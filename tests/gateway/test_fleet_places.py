@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -13,7 +12,7 @@ from lessor.domain.lease import Event, Lease, State
 from lessor.domain.pools import Census
 from lessor.domain.request import LeaseKind, Place
 from lessor.fleet import Surveying
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from lessor.providers.kubernetes import capacity
 from lessor.providers.kubernetes.api import RESOURCE_QUOTA
 from tests.builders import ASKED, a_lease, a_quote, a_request, an_offer
@@ -30,13 +29,6 @@ class Cluster:
 
     def census(self, place: Place) -> Census:
         return capacity.census(a_site(self.api))
-
-
-@pytest.fixture
-def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
-    opened = open_ledger(sqlite_url)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -64,35 +56,35 @@ async def seen(api: FakeApi, ledger: SqlLedger) -> tuple[PlaceFleet, Line]:
     return lab, line
 
 
-async def test_a_cluster_and_the_record_come_to_the_same_numbers(api: FakeApi, ledger: SqlLedger) -> None:
-    on_record(ledger)
-    lab, line = await seen(api, ledger)
+async def test_a_cluster_and_the_record_come_to_the_same_numbers(api: FakeApi, sqlite_ledger: SqlLedger) -> None:
+    on_record(sqlite_ledger)
+    lab, line = await seen(api, sqlite_ledger)
     assert (line.model, line.total, line.leased, line.ownerless) == ("A100-80GB", 16, 4, 2)
     assert (line.free, line.largest, line.unhealthy, line.unknown) == (2, 2, 8, 0)
     assert [(one.ref, one.units) for one in lab.ownerless] == [("pod team/stray", 2)]
     assert [(one.lease.id, one.held) for one in lab.tenants] == [(MINE, 3)]
 
 
-async def test_a_finished_pod_holds_nothing_and_a_lease_keeps_its_right(api: FakeApi, ledger: SqlLedger) -> None:
-    on_record(ledger)
+async def test_a_finished_pod_holds_nothing_and_a_lease_keeps_its_right(api: FakeApi, sqlite_ledger: SqlLedger) -> None:
+    on_record(sqlite_ledger)
     api.add(pod("done", 2, namespace="team", phase="Succeeded"))
-    _, line = await seen(api, ledger)
+    _, line = await seen(api, sqlite_ledger)
     assert (line.leased, line.ownerless, line.free) == (4, 2, 2)
 
 
-async def test_what_still_runs_of_a_lease_that_is_over_has_no_lease(api: FakeApi, ledger: SqlLedger) -> None:
-    on_record(ledger, State.CLOSED)
-    lab, line = await seen(api, ledger)
+async def test_what_still_runs_of_a_lease_that_is_over_has_no_lease(api: FakeApi, sqlite_ledger: SqlLedger) -> None:
+    on_record(sqlite_ledger, State.CLOSED)
+    lab, line = await seen(api, sqlite_ledger)
     assert (line.leased, line.ownerless) == (0, 5)
     assert "gpu-aaaaaaaa is over or on no record" in {one.flag for one in lab.ownerless}
 
 
 async def test_quotas_that_cannot_be_read_make_numbers_unknown_and_accuse_nobody(
-    api: FakeApi, ledger: SqlLedger
+    api: FakeApi, sqlite_ledger: SqlLedger
 ) -> None:
-    on_record(ledger)
+    on_record(sqlite_ledger)
     api.fail("list", RESOURCE_QUOTA)
-    lab, line = await seen(api, ledger)
+    lab, line = await seen(api, sqlite_ledger)
     assert lab.problem
     assert (line.total, line.leased, line.free, line.ownerless, line.unknown) == (16, 4, None, None, None)
     assert [one.ref for one in lab.ownerless] == ["pod team/stray"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -16,7 +15,7 @@ from lessor.domain.lease import Event
 from lessor.domain.people import Person
 from lessor.engine import UnreachableError
 from lessor.gauging import Gauging, MeterStatus
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from tests.builders import ADMIN, REQUESTER
 from tests.metering import IDLE, MINUTE, START, Meter, running
 
@@ -40,20 +39,13 @@ async def known(person_id: str) -> Person:
 
 
 @pytest.fixture
-def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
-    opened = open_ledger(sqlite_url)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def engine() -> FakeEngine:
     return FakeEngine()
 
 
 @pytest.fixture
-def gauging(ledger: SqlLedger, engine: FakeEngine) -> Gauging:
-    return Gauging(engine, ledger, known, lambda: START, lambda: MINUTE)  # type: ignore[arg-type]
+def gauging(sqlite_ledger: SqlLedger, engine: FakeEngine) -> Gauging:
+    return Gauging(engine, sqlite_ledger, known, lambda: START, lambda: MINUTE)  # type: ignore[arg-type]
 
 
 async def refused(asking: Any) -> tuple[str, str]:
@@ -62,13 +54,13 @@ async def refused(asking: Any) -> tuple[str, str]:
     return error.value.code, str(error.value)
 
 
-async def test_the_brake_is_put_on_and_taken_off_on_record(gauging: Gauging, ledger: SqlLedger) -> None:
+async def test_the_brake_is_put_on_and_taken_off_on_record(gauging: Gauging, sqlite_ledger: SqlLedger) -> None:
     assert await gauging.brake() == Brake()
     put = await gauging.set_brake(ADMIN.id, "  we move\nthe racks ", on=True)
     assert put == Brake(True, ADMIN.id, START, "we move the racks")
     assert await gauging.brake() == put
     await gauging.set_brake(ADMIN.id, "done", on=False)
-    assert [(one.event.type, one.event.actor, one.event.data) for one in ledger.events("fleet")] == [
+    assert [(one.event.type, one.event.actor, one.event.data) for one in sqlite_ledger.events("fleet")] == [
         ("brake-on", ADMIN.id, {"reason": "we move the racks"}),
         ("brake-off", ADMIN.id, {"reason": "done"}),
     ]
@@ -88,9 +80,9 @@ async def test_only_administrators_touch_the_brake_and_say_why(gauging: Gauging)
     )
 
 
-async def test_the_state_of_the_meter_is_read_from_the_record(gauging: Gauging, ledger: SqlLedger) -> None:
+async def test_the_state_of_the_meter_is_read_from_the_record(gauging: Gauging, sqlite_ledger: SqlLedger) -> None:
     assert await gauging.status() == MeterStatus(MINUTE, None, Brake())
-    meter = Meter(ledger)
+    meter = Meter(sqlite_ledger)
     lease = running(1)
     meter.record(lease)
     dead = await gauging.status()
@@ -101,9 +93,9 @@ async def test_the_state_of_the_meter_is_read_from_the_record(gauging: Gauging, 
     assert (status.overdue, status.report and status.report.leases) == ("", 1)
 
 
-async def test_where_nothing_is_metered_nothing_is_missed(ledger: SqlLedger, engine: FakeEngine) -> None:
-    Meter(ledger).record(running(1))
-    gauging = Gauging(engine, ledger, known, lambda: START + timedelta(days=9), lambda: None)  # type: ignore[arg-type]
+async def test_where_nothing_is_metered_nothing_is_missed(sqlite_ledger: SqlLedger, engine: FakeEngine) -> None:
+    Meter(sqlite_ledger).record(running(1))
+    gauging = Gauging(engine, sqlite_ledger, known, lambda: START + timedelta(days=9), lambda: None)  # type: ignore[arg-type]
     assert await gauging.status() == MeterStatus(None, None, Brake())
 
 
@@ -118,13 +110,13 @@ async def test_a_tick_is_started_by_administrators(gauging: Gauging, engine: Fak
     )
 
 
-async def test_what_a_lease_did_comes_tick_by_tick_and_hour_by_hour(gauging: Gauging, ledger: SqlLedger) -> None:
-    meter = Meter(ledger)
+async def test_what_a_lease_did_comes_tick_by_tick_and_hour_by_hour(gauging: Gauging, sqlite_ledger: SqlLedger) -> None:
+    meter = Meter(sqlite_ledger)
     lease = running(1)
     meter.record(lease)
     meter.source.all([lease], IDLE)
     await meter.ticks(3)
-    ledger.roll_up(START)
+    sqlite_ledger.roll_up(START)
     seen = await gauging.seen(lease.id, START, START + timedelta(hours=1))
     assert [(one.at, one.gpus[0].power) for one in seen] == [(START + n * MINUTE, 60.0) for n in range(3)]
     assert [one.ticks for one in await gauging.usage(lease.id, START - timedelta(hours=1), START)] == [1]
@@ -134,11 +126,13 @@ async def test_what_a_lease_did_comes_tick_by_tick_and_hour_by_hour(gauging: Gau
     assert await gauging.standing("gpu-00000099") is None
 
 
-async def test_verdicts_that_people_called_wrong_are_listed_newest_first(gauging: Gauging, ledger: SqlLedger) -> None:
+async def test_verdicts_that_people_called_wrong_are_listed_newest_first(
+    gauging: Gauging, sqlite_ledger: SqlLedger
+) -> None:
     for number, minutes in ((1, 0), (2, 5), (3, -60 * 24 * 40)):
         lease = running(number)
         event = Event("verdict-disputed", START + minutes * MINUTE, "U0REQUESTER", {"reason": f"it serves {number}"})
-        ledger.record(lease, [Event("approved", START, "U0MANAGER", {})])
-        ledger.record(replace(lease, revision=lease.revision + 1), [event])
+        sqlite_ledger.record(lease, [Event("approved", START, "U0MANAGER", {})])
+        sqlite_ledger.record(replace(lease, revision=lease.revision + 1), [event])
     found = await gauging.disputes(START - timedelta(days=30))
     assert [one.event.data["reason"] for one in found] == ["it serves 2", "it serves 1"]

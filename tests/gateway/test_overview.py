@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -10,7 +9,7 @@ import pytest
 
 from lessor.domain.lease import Event, Lease, State
 from lessor.domain.pending import Transfer
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from lessor.overview import Overlooking, Sum
 from lessor.ports import DirectoryUnavailableError, LeaseQuery
 from tests.builders import (
@@ -35,13 +34,6 @@ NOTE = Event("note", ASKED, "lessor", {})
 NOW = READY + timedelta(hours=2)
 
 
-@pytest.fixture
-def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
-    opened = open_ledger(sqlite_url)
-    yield opened
-    opened.close()
-
-
 def overlooking(ledger: SqlLedger, directory: FakeDirectory | None = None) -> Overlooking:
     return Overlooking(ledger, directory or FakeDirectory(PEOPLE), lambda: NOW)
 
@@ -56,10 +48,10 @@ def lease(number: int, state: State = State.ACTIVE, team: str = "ml", **changes:
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-async def test_open_leases_are_counted_with_what_runs_and_what_it_costs(ledger: SqlLedger) -> None:
+async def test_open_leases_are_counted_with_what_runs_and_what_it_costs(sqlite_ledger: SqlLedger) -> None:
     unpriced = a_lease(id="gpu-00000004", quote=a_quote(None))
-    record(ledger, lease(1), lease(2, State.STOPPED, "vision"), lease(3, State.CLOSED), unpriced)
-    seen = await overlooking(ledger).now()
+    record(sqlite_ledger, lease(1), lease(2, State.STOPPED, "vision"), lease(3, State.CLOSED), unpriced)
+    seen = await overlooking(sqlite_ledger).now()
     assert seen.states == {State.ACTIVE: 2, State.STOPPED: 1}
     assert (seen.leases, seen.gpus) == (3, 16)
     assert seen.hourly == Sum((usd("98.32"),), unknown=1)
@@ -70,12 +62,12 @@ async def test_open_leases_are_counted_with_what_runs_and_what_it_costs(ledger: 
     assert seen.pending == ()
 
 
-async def test_what_waits_is_told_with_those_who_can_answer_the_oldest_first(ledger: SqlLedger) -> None:
+async def test_what_waits_is_told_with_those_who_can_answer_the_oldest_first(sqlite_ledger: SqlLedger) -> None:
     asked = lease(1, State.AWAITING_APPROVAL)
     offered = lease(2, transfer=Transfer((f"person:{STRANGER.id}",), "vision", REQUESTER.id, READY))
     blocked, full = lease(3, State.BLOCKED), lease(4, State.WAITING_FOR_CAPACITY)
-    record(ledger, asked, offered, blocked, full)
-    seen = await overlooking(ledger).now()
+    record(sqlite_ledger, asked, offered, blocked, full)
+    seen = await overlooking(sqlite_ledger).now()
     told = [(one.lease.id, one.wait.what, one.wait.since, [p.id for p in one.people]) for one in seen.pending]
     assert told == [
         (asked.id, "approval: manager", ASKED, [MANAGER.id]),
@@ -85,43 +77,45 @@ async def test_what_waits_is_told_with_those_who_can_answer_the_oldest_first(led
     ]
 
 
-async def test_people_who_cannot_be_looked_up_now_are_not_nobody(ledger: SqlLedger) -> None:
+async def test_people_who_cannot_be_looked_up_now_are_not_nobody(sqlite_ledger: SqlLedger) -> None:
     class Silent(FakeDirectory):
         async def members(self, ref: str) -> tuple[object, ...]:  # type: ignore[override]
             raise DirectoryUnavailableError("Slack does not answer")
 
-    record(ledger, lease(1, State.AWAITING_APPROVAL))
-    (pending,) = (await overlooking(ledger, Silent(PEOPLE)).now()).pending
+    record(sqlite_ledger, lease(1, State.AWAITING_APPROVAL))
+    (pending,) = (await overlooking(sqlite_ledger, Silent(PEOPLE)).now()).pending
     assert (pending.people, pending.unresolved) == ((), ("lead:ml",))
 
 
-async def test_a_group_of_slack_that_is_not_known_here_is_not_nobody(ledger: SqlLedger) -> None:
+async def test_a_group_of_slack_that_is_not_known_here_is_not_nobody(sqlite_ledger: SqlLedger) -> None:
     """The dashboard does not ask Slack; beside a group that is unread, those who are known stay known."""
     group = "slack-group:gpu-approvers"
     steps = (a_step("approvers", group), a_step("either", "lead:ml", group))
     asked = a_lease(State.AWAITING_APPROVAL, request=a_request(team="ml"), steps=steps)
-    record(ledger, asked)
-    seen = await overlooking(ledger).now()
+    record(sqlite_ledger, asked)
+    seen = await overlooking(sqlite_ledger).now()
     told = [(one.wait.what, [p.id for p in one.people], one.unresolved) for one in seen.pending]
     assert told == [("approval: approvers", [], (group,)), ("approval: either", [MANAGER.id], (group,))]
 
 
-async def test_only_leases_that_changed_are_read_again(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_leases_that_changed_are_read_again(
+    sqlite_ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = lease(1), lease(2)
-    record(ledger, first, second)
-    over = overlooking(ledger)
+    record(sqlite_ledger, first, second)
+    over = overlooking(sqlite_ledger)
     assert (await over.now()).leases == 2
     asked: list[LeaseQuery] = []
-    read = ledger.leases
+    read = sqlite_ledger.leases
 
     def counted(query: LeaseQuery) -> tuple[Lease, ...]:
         asked.append(query)
         return read(query)
 
-    monkeypatch.setattr(ledger, "leases", counted)
+    monkeypatch.setattr(sqlite_ledger, "leases", counted)
     assert (await over.now()).leases == 2
     assert asked == []
-    record(ledger, replace(first, state=State.CLOSED, revision=first.revision + 1))
-    record(ledger, replace(second, state=State.ENDING, revision=second.revision + 1), lease(3))
+    record(sqlite_ledger, replace(first, state=State.CLOSED, revision=first.revision + 1))
+    record(sqlite_ledger, replace(second, state=State.ENDING, revision=second.revision + 1), lease(3))
     assert (await over.now()).states == {State.ACTIVE: 1, State.ENDING: 1}
     assert [query.ids for query in asked] == [(second.id, "gpu-00000003")]

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from lessor.casework import Casework
 from lessor.domain.case import Similar
 from lessor.domain.lease import Event, Lease, State
 from lessor.domain.quota import Kind, QuotaPlan
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from lessor.metering import reservation_of
 from tests.builders import ASKED, HOURLY, REQUESTER, a_lease, a_quota, a_quote
 
 PLAN = QuotaPlan((a_quota("ml", 20), replace(a_quota("ml", 5_000), kind=Kind.MONEY)))
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> SqlLedger:
-    return open_ledger(f"sqlite:///{tmp_path}/ledger.db")
 
 
 def put(ledger: SqlLedger, lease_id: str, state: State = State.AWAITING_APPROVAL, **changes: Any) -> Lease:
@@ -33,15 +25,15 @@ def put(ledger: SqlLedger, lease_id: str, state: State = State.AWAITING_APPROVAL
     return lease
 
 
-def test_the_case_has_ceilings_without_the_lease_itself_and_similar_leases(ledger: SqlLedger) -> None:
-    mine = put(ledger, "gpu-mine0000")
-    put(ledger, "gpu-same0000", purpose="another purpose")
-    put(ledger, "gpu-over0000", State.WITHDRAWN)
-    put(ledger, "gpu-team0000", team="other")
+def test_the_case_has_ceilings_without_the_lease_itself_and_similar_leases(sqlite_ledger: SqlLedger) -> None:
+    mine = put(sqlite_ledger, "gpu-mine0000")
+    put(sqlite_ledger, "gpu-same0000", purpose="another purpose")
+    put(sqlite_ledger, "gpu-over0000", State.WITHDRAWN)
+    put(sqlite_ledger, "gpu-team0000", team="other")
     for lease in (mine, replace(mine, id="gpu-same0000")):
-        ledger.reserve(reservation_of(lease, PLAN), (), None)
+        sqlite_ledger.reserve(reservation_of(lease, PLAN), (), None)
     quote = a_quote(HOURLY)
-    case = Casework(ledger, lambda: PLAN).case(replace(mine, extensions=2), quote, REQUESTER, ASKED)
+    case = Casework(sqlite_ledger, lambda: PLAN).case(replace(mine, extensions=2), quote, REQUESTER, ASKED)
     assert (case.request, case.quote, case.person, case.now, case.extensions) == (
         mine.request,
         quote,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,7 @@ from lessor.contracts import LeaseRef
 from lessor.domain.lease import State
 from lessor.domain.provisioning import Provisioned
 from lessor.domain.request import Market, Need
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from lessor.ports import PermanentError, RetryableError
 from lessor.providers.aws import Ec2Place, Ec2Provider
 from lessor.retries import ErrorType
@@ -35,13 +34,6 @@ EAST, WEST = "us-east-1", "us-west-2"
 def world(world: World) -> World:
     world.places["research"] = Ec2Place("research", (EAST, WEST))
     return world
-
-
-@pytest.fixture
-def ledger() -> Iterator[SqlLedger]:
-    made = open_ledger("sqlite://")
-    yield made
-    made.close()
 
 
 def provision(world: World, provider: Ec2Provider, ledger: SqlLedger) -> Provisioned:
@@ -108,9 +100,11 @@ def test_a_region_that_does_not_sell_it_is_passed_over(world: World) -> None:
         provider.quote(Need(instance_type="p9.48xlarge", count=1), ANYWHERE, Market.ON_DEMAND, world.now())
 
 
-def test_a_region_without_capacity_leads_to_the_next(world: World, provider: Ec2Provider, ledger: SqlLedger) -> None:
+def test_a_region_without_capacity_leads_to_the_next(
+    world: World, provider: Ec2Provider, sqlite_ledger: SqlLedger
+) -> None:
     world.controls.refuse_capacity(zone=f"{EAST}?")
-    leased = provision(world, provider, ledger)
+    leased = provision(world, provider, sqlite_ledger)
     assert [i["region"] for i in world.controls.instances()] == [WEST]
     assert leased.access.endswith(f"--region {WEST}")
     assert {resource.region for resource in leased.resources} == {WEST}
@@ -119,21 +113,21 @@ def test_a_region_without_capacity_leads_to_the_next(world: World, provider: Ec2
 
 
 def test_a_limit_in_one_region_leads_to_the_next_with_one_attempt(
-    world: World, provider: Ec2Provider, ledger: SqlLedger
+    world: World, provider: Ec2Provider, sqlite_ledger: SqlLedger
 ) -> None:
     world.controls.set_quota(P_QUOTA, 96, region=EAST)
-    leased = provision(world, provider, ledger)
+    leased = provision(world, provider, sqlite_ledger)
     assert [i["region"] for i in world.controls.instances()] == [WEST]
     assert world.controls.calls("RunInstances") == 2
     assert leased.hourly == provider.quote(P5, ANYWHERE, Market.ON_DEMAND, world.now()).alternatives[0].hourly
 
 
 def test_limits_in_all_regions_are_permanent_and_name_them(
-    world: World, provider: Ec2Provider, ledger: SqlLedger
+    world: World, provider: Ec2Provider, sqlite_ledger: SqlLedger
 ) -> None:
     world.controls.set_quota(P_QUOTA, 96)
     with pytest.raises(ApplicationError) as caught:
-        provision(world, provider, ledger)
+        provision(world, provider, sqlite_ledger)
     assert (caught.value.type, caught.value.non_retryable) == (ErrorType.PERMANENT, True)
     assert caught.value.details == ("VcpuLimitExceeded",)
     assert caught.value.message.startswith("none of us-east-1, us-west-2 can take it. us-east-1: the AWS")
@@ -142,25 +136,25 @@ def test_limits_in_all_regions_are_permanent_and_name_them(
 
 
 def test_a_limit_here_and_no_capacity_there_is_waited_for(
-    world: World, provider: Ec2Provider, ledger: SqlLedger
+    world: World, provider: Ec2Provider, sqlite_ledger: SqlLedger
 ) -> None:
     world.controls.set_quota(P_QUOTA, 96, region=EAST)
     world.controls.refuse_capacity(zone=f"{WEST}?")
     with pytest.raises(ApplicationError) as caught:
-        provision(world, provider, ledger)
+        provision(world, provider, sqlite_ledger)
     assert caught.value.type == ErrorType.NO_CAPACITY
     assert all(WEST in tried for tried in caught.value.details[0])
     assert caught.value.message.count("; in us-east-1 it is not possible at all: the AWS account's limit") == 1
 
 
 def test_a_setting_that_is_wrong_in_one_region_does_not_end_what_waits_in_another(
-    world: World, provider: Ec2Provider, ledger: SqlLedger
+    world: World, provider: Ec2Provider, sqlite_ledger: SqlLedger
 ) -> None:
     administrator(EAST).create_security_group(GroupName="ml", Description="ml")
     world.places["research"] = replace(world.places["research"], security_group="ml")
     world.controls.refuse_capacity(zone=f"{EAST}?")
     with pytest.raises(ApplicationError) as caught:
-        provision(world, provider, ledger)
+        provision(world, provider, sqlite_ledger)
     assert caught.value.type == ErrorType.NO_CAPACITY
     assert "; in us-west-2 it is not possible at all: vpc-" in caught.value.message
     assert "has no security group named ml" in caught.value.message

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lessor.domain.request import Need
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from lessor.providers.machines.running import Ran
 from tests.providers.contract import ProviderContract, Subject
 from tests.providers.dated_contract import DatedContract
 from tests.providers.pool_world import PLACE, PoolWorld
 
 
-@pytest.fixture
-def pool_ledger(sqlite_url: str) -> Iterator[SqlLedger]:
-    opened = open_ledger(sqlite_url)
-    yield opened
-    opened.close()
-
-
 class InAPool:
     """A pool with a provider in it."""
 
     @pytest.fixture
-    def subject(self, pool_ledger: SqlLedger, tmp_path: Path) -> Subject:
-        world = PoolWorld(tmp_path, pool_ledger)
+    def subject(self, sqlite_ledger: SqlLedger, tmp_path: Path) -> Subject:
+        world = PoolWorld(tmp_path, sqlite_ledger)
         provider = world.provider()
 
         def copy_tags(lease: str) -> str:

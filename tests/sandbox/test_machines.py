@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +13,7 @@ from lessor.catalog import load_catalogue
 from lessor.domain.provisioning import Order
 from lessor.domain.request import Market, Need, Place
 from lessor.domain.resource import Condition
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from lessor.pooling import grace_of, machines_provider
 from lessor.ports import RetryableError
 from lessor.providers.machines import MachinesProvider
@@ -38,13 +37,6 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
-    opened = open_ledger(sqlite_url)
-    yield opened
-    opened.close()
-
-
 def opened(data: Path, ledger: SqlLedger) -> MachinesProvider:
     found = machines_provider(LiveConfig.read(data / "lessor.yaml"), data, ledger, load_catalogue())
     assert found is not None
@@ -58,8 +50,8 @@ def leased(provider: MachinesProvider, need: Need, owner: str = "U0REQUESTER") -
     return provider.await_usable(order, launched, silent).access
 
 
-def test_people_get_into_the_sandboxs_machines_and_out_again(data: Path, ledger: SqlLedger) -> None:
-    provider = opened(data, ledger)
+def test_people_get_into_the_sandboxs_machines_and_out_again(data: Path, sqlite_ledger: SqlLedger) -> None:
+    provider = opened(data, sqlite_ledger)
     assert leased(provider, Need("A100-80GB", 8)) == "ssh dgx-1.example.com"
     keys = data / "machines" / "dgx-1" / "authorized_keys"
     assert keys.read_text().endswith(f" lessor:{LEASE}:requester@example.com\n")
@@ -69,33 +61,33 @@ def test_people_get_into_the_sandboxs_machines_and_out_again(data: Path, ledger:
     assert (keys.read_text(), provider.look(LEASE, PLACE).clean) == ("", True)
 
 
-def test_a_pool_that_works_says_nothing_and_one_that_does_not_says_what(data: Path, ledger: SqlLedger) -> None:
-    assert opened(data, ledger).checkup(PLACE).fine
+def test_a_pool_that_works_says_nothing_and_one_that_does_not_says_what(data: Path, sqlite_ledger: SqlLedger) -> None:
+    assert opened(data, sqlite_ledger).checkup(PLACE).fine
     (data / "machines" / "health").unlink()
     (data / "machines" / "lab-1").rmdir()
-    assert opened(data, ledger).checkup(PLACE).problem == (
+    assert opened(data, sqlite_ledger).checkup(PLACE).problem == (
         "the hook health cannot be started: machines/health is no executable; who gets into lab-1 could not be seen"
     )
     (data / "machines" / "lessor-authorized-keys").chmod(0o644)
-    problem = opened(data, ledger).checkup(PLACE).problem
+    problem = opened(data, sqlite_ledger).checkup(PLACE).problem
     assert "the hook verify cannot be started: machines/lessor-authorized-keys is no executable" in problem
     assert "could not be seen: machines/lessor-authorized-keys cannot be started: Permission denied" in problem
 
 
-def test_a_file_makes_a_machine_unfit(data: Path, ledger: SqlLedger) -> None:
+def test_a_file_makes_a_machine_unfit(data: Path, sqlite_ledger: SqlLedger) -> None:
     (data / "machines" / "dgx-1" / "unfit").write_text("a fan stands still")
-    (seen,) = opened(data, ledger).conditions(PLACE)
+    (seen,) = opened(data, sqlite_ledger).conditions(PLACE)
     assert (seen.id, seen.condition, seen.fault) == (
         "dgx-1",
         Condition.STOPPED,
         "a fan stands still",
     )
-    assert leased(opened(data, ledger), Need("A100-80GB", 8)) == "ssh dgx-2.example.com"
+    assert leased(opened(data, sqlite_ledger), Need("A100-80GB", 8)) == "ssh dgx-2.example.com"
 
 
-def test_exporters_speak_of_machines_that_somebody_gets_into(data: Path, ledger: SqlLedger) -> None:
+def test_exporters_speak_of_machines_that_somebody_gets_into(data: Path, sqlite_ledger: SqlLedger) -> None:
     assert in_pool(data / "lessor.yaml", load_catalogue()) == []
-    provider = opened(data, ledger)
+    provider = opened(data, sqlite_ledger)
     leased(provider, Need("A100-80GB", 8))
     (seen,) = in_pool(data / "lessor.yaml", load_catalogue())
     assert (seen.id, seen.model, seen.gpus, seen.lease, seen.found_as) == (
@@ -124,15 +116,17 @@ def test_the_pool_keeps_what_has_ended_for_a_time_of_its_own(data: Path) -> None
     assert grace_of(live, replace(PLACE, name="aws-us")) is None
 
 
-def test_an_inventory_is_read_anew_when_it_changes_and_a_spoilt_one_is_unknown(data: Path, ledger: SqlLedger) -> None:
+def test_an_inventory_is_read_anew_when_it_changes_and_a_spoilt_one_is_unknown(
+    data: Path, sqlite_ledger: SqlLedger
+) -> None:
     text = (data / "lessor.yaml").read_text()
     begin, end = text.index("      machines:\n        - {name: dgx-1"), text.index("      hooks:\n")
     (data / "lessor.yaml").write_text(f"{text[:begin]}      inventory: machines.csv\n{text[end:]}")
     with pytest.raises(RetryableError, match=r"machines.csv: cannot be read: No such file"):
-        opened(data, ledger).offers(Need("L4", 1), PLACE, Market.ON_DEMAND)
+        opened(data, sqlite_ledger).offers(Need("L4", 1), PLACE, Market.ON_DEMAND)
     file = data / "machines.csv"
     file.write_text("name,model,gpus\nlab-1,L4,4\n")
-    provider = opened(data, ledger)
+    provider = opened(data, sqlite_ledger)
     assert [one.gpu_count for one in provider.offers(Need("L4", 1), PLACE, Market.ON_DEMAND)] == [4]
     file.write_text("name,model,gpus\nlab-1,L4,4\nlab-2,L4,16\n")
     assert [one.gpu_count for one in provider.offers(Need("L4", 1), PLACE, Market.ON_DEMAND)] == [4, 16]

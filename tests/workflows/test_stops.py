@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -17,7 +16,7 @@ from lessor.domain.lease import Event, Lease, State
 from lessor.domain.records import FLEET
 from lessor.domain.request import Workload
 from lessor.domain.usage import HostUse
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from tests.metering import BUSY, IDLE, MINUTE, START, FakeTelemetry, Meter, machine_of, running, silent
 
 WINDOW = 60
@@ -25,15 +24,8 @@ PAGED = "6 of 10 leases would be stopped as idle within an hour"
 
 
 @pytest.fixture
-def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
-    opened = open_ledger(sqlite_url)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def meter(ledger: SqlLedger) -> Meter:
-    return Meter(ledger)
+def meter(sqlite_ledger: SqlLedger) -> Meter:
+    return Meter(sqlite_ledger)
 
 
 async def fleet(meter: Meter, count: int, idle: int) -> list[Lease]:
@@ -119,9 +111,9 @@ async def test_a_lease_that_does_not_run_any_more_is_unknown(meter: Meter) -> No
     assert (await meter.clearance(lease)).why == "what it does is unknown: it does not run"
 
 
-async def test_nobody_stops_while_the_brake_is_on(meter: Meter, ledger: SqlLedger) -> None:
+async def test_nobody_stops_while_the_brake_is_on(meter: Meter, sqlite_ledger: SqlLedger) -> None:
     lease = (await fleet(meter, 10, 1))[0]
-    ledger.set_brake(Brake(True, "U0ADMIN", meter.now, "we move the racks"))
+    sqlite_ledger.set_brake(Brake(True, "U0ADMIN", meter.now, "we move the racks"))
     asked = len(meter.source.asked)
     clearance = await meter.clearance(lease)
     assert clearance.why == "the brake is on since 2026-11-27 10:59 UTC, by U0ADMIN: we move the racks"
@@ -130,8 +122,8 @@ async def test_nobody_stops_while_the_brake_is_on(meter: Meter, ledger: SqlLedge
     assert clearance.metered.evidence.verdict is Verdict.IDLE
 
 
-async def test_a_brake_put_on_by_hand_keeps_nobody_from_being_warned(meter: Meter, ledger: SqlLedger) -> None:
-    ledger.set_brake(Brake(True, "U0ADMIN", START - MINUTE, "we move the racks"))
+async def test_a_brake_put_on_by_hand_keeps_nobody_from_being_warned(meter: Meter, sqlite_ledger: SqlLedger) -> None:
+    sqlite_ledger.set_brake(Brake(True, "U0ADMIN", START - MINUTE, "we move the racks"))
     lease = (await fleet(meter, 10, 1))[0]
     assert meter.verdicts == [(lease.id, "idle")]
 
@@ -210,10 +202,10 @@ async def test_a_silent_source_holds_back_its_own_without_a_brake(meter: Meter) 
     assert not meter.ledger.brake().on
 
 
-async def test_while_any_source_is_silent_nothing_at_all_is_stopped(ledger: SqlLedger) -> None:
+async def test_while_any_source_is_silent_nothing_at_all_is_stopped(sqlite_ledger: SqlLedger) -> None:
     """Law 5, to the letter: also what another source sees idle, until the silent one answers again."""
     other = FakeTelemetry("elsewhere")
-    meter = Meter(ledger, others=(other,))
+    meter = Meter(sqlite_ledger, others=(other,))
     lease = (await fleet(meter, 10, 1))[0]
     assert (await meter.clearance(lease)).clear
     other.fail = silent("elsewhere")

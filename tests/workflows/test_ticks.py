@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -15,7 +15,7 @@ from lessor.domain.idle import IdleTerms, Verdict
 from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.lease import Event, Lease, State
 from lessor.domain.usage import Reading, Subject
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from lessor.ports import LedgerUnavailableError
 from tests.metering import BUSY, IDLE, MINUTE, START, FakeTelemetry, Meter, fleet, machine_of, running, silent
 
@@ -24,15 +24,8 @@ WINDOW = 60
 
 
 @pytest.fixture
-def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
-    opened = open_ledger(sqlite_url)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def meter(ledger: SqlLedger) -> Meter:
-    return Meter(ledger)
+def meter(sqlite_ledger: SqlLedger) -> Meter:
+    return Meter(sqlite_ledger)
 
 
 async def test_only_leases_whose_verdict_changed_are_told(meter: Meter) -> None:
@@ -72,7 +65,7 @@ async def test_other_thresholds_are_told_to_idle_leases(meter: Meter) -> None:
     ]
 
 
-async def test_a_repeated_tick_counts_nothing_twice(meter: Meter, ledger: SqlLedger) -> None:
+async def test_a_repeated_tick_counts_nothing_twice(meter: Meter, sqlite_ledger: SqlLedger) -> None:
     lease = fleet(meter, 1)[0]
     meter.source.all([lease], IDLE)
     await meter.ticks(WINDOW)
@@ -81,7 +74,7 @@ async def test_a_repeated_tick_counts_nothing_twice(meter: Meter, ledger: SqlLed
     assert not report.stored
     assert (report.leases, report.told) == (1, ())
     assert (meter.standing(lease), len(meter.source.asked), len(meter.verdicts)) == (standing, asked, 1)
-    assert len(list(ledger.observations(START, START + timedelta(hours=9)))) == WINDOW
+    assert len(list(sqlite_ledger.observations(START, START + timedelta(hours=9)))) == WINDOW
 
 
 async def test_a_late_tick_changes_nothing_and_tells_nobody(meter: Meter) -> None:
@@ -128,10 +121,10 @@ async def test_a_worker_that_dies_between_two_ticks_goes_on_from_the_record(mete
     assert meter.standing(lease).since == START - MINUTE
 
 
-async def test_two_workers_that_tick_by_turns_agree(meter: Meter, ledger: SqlLedger) -> None:
+async def test_two_workers_that_tick_by_turns_agree(meter: Meter, sqlite_ledger: SqlLedger) -> None:
     lease = fleet(meter, 1)[0]
     meter.source.all([lease], IDLE)
-    other = Meter(ledger, meter.source, meter.runs)
+    other = Meter(sqlite_ledger, meter.source, meter.runs)
     for number in range(WINDOW):
         await (other if number % 3 else meter).tick(START + number * MINUTE)
     assert meter.verdicts == [(lease.id, "idle")]
@@ -149,14 +142,14 @@ async def test_a_lease_that_begins_meanwhile_is_metered_and_one_that_ends_is_not
     assert [one.lease_id for one in meter.ledger.standings()] == [second.id]
 
 
-async def test_a_lease_that_ended_forgets_what_it_heard(meter: Meter, ledger: SqlLedger) -> None:
+async def test_a_lease_that_ended_forgets_what_it_heard(meter: Meter, sqlite_ledger: SqlLedger) -> None:
     lease = fleet(meter, 2)[0]
     meter.source.all([lease], IDLE)
     await meter.ticks(WINDOW)
-    assert list(ledger.heard()) == [lease.id]
-    ledger.record(*ended(lease))
+    assert list(sqlite_ledger.heard()) == [lease.id]
+    sqlite_ledger.record(*ended(lease))
     await meter.tick()
-    assert ledger.heard() == {}
+    assert sqlite_ledger.heard() == {}
 
 
 async def test_one_lease_that_cannot_be_judged_spoils_no_other(meter: Meter) -> None:
@@ -196,9 +189,9 @@ async def test_a_dead_ledger_is_left_to_those_who_try_again(meter: Meter) -> Non
     assert whole.standing(lease.id) is not None
 
 
-async def test_a_silent_source_makes_only_its_own_leases_unknown(ledger: SqlLedger) -> None:
+async def test_a_silent_source_makes_only_its_own_leases_unknown(sqlite_ledger: SqlLedger) -> None:
     other = FakeTelemetry("cloudwatch")
-    meter = Meter(ledger, others=(other,))
+    meter = Meter(sqlite_ledger, others=(other,))
     mine, theirs = running(1), running(2)
     meter.record(mine, theirs)
     meter.source.all([mine], IDLE)
@@ -215,12 +208,12 @@ async def test_a_silent_source_makes_only_its_own_leases_unknown(ledger: SqlLedg
     assert (meter.standing(theirs).verdict, meter.verdicts[3:]) == (Verdict.IDLE, [(theirs.id, "idle")])
 
 
-async def test_an_answer_that_makes_no_sense_spoils_no_other_source(ledger: SqlLedger) -> None:
+async def test_an_answer_that_makes_no_sense_spoils_no_other_source(sqlite_ledger: SqlLedger) -> None:
     class Nonsense(FakeTelemetry):
         def read(self, at: datetime, length: timedelta, only: Sequence[Subject] = ()) -> Reading:
             return Reading(self.name, at, (None,))  # type: ignore[arg-type]
 
-    meter = Meter(ledger, others=(Nonsense("cloudwatch"),))
+    meter = Meter(sqlite_ledger, others=(Nonsense("cloudwatch"),))
     mine, theirs = running(1), running(2)
     meter.record(mine, theirs)
     meter.source.all([mine], BUSY)

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from lessor.contracts import Alarm
 from lessor.domain.usage import HostUse
-from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger import SqlLedger
 from tests.metering import BUSY, IDLE, FakeTelemetry, Meter, machine_of, running, silent
 
 WINDOW = 60
 
 
-@pytest.fixture
-def ledger(sqlite_url: str) -> Iterator[SqlLedger]:
-    opened = open_ledger(sqlite_url)
-    yield opened
-    opened.close()
-
-
-async def test_a_lease_that_is_not_seen_whole_is_told_to_people_after_three_ticks(ledger: SqlLedger) -> None:
-    meter = Meter(ledger)
+async def test_a_lease_that_is_not_seen_whole_is_told_to_people_after_three_ticks(sqlite_ledger: SqlLedger) -> None:
+    meter = Meter(sqlite_ledger)
     lease = running(1)
     meter.record(lease, running(2))
     meter.source.all([lease, running(2)], BUSY)
@@ -34,9 +23,9 @@ async def test_a_lease_that_is_not_seen_whole_is_told_to_people_after_three_tick
     assert "; asked were prometheus; they are not stopped as idle" in reports[2].pages[0].problem
 
 
-async def test_a_silent_source_hides_no_lease_that_another_source_has_lost(ledger: SqlLedger) -> None:
+async def test_a_silent_source_hides_no_lease_that_another_source_has_lost(sqlite_ledger: SqlLedger) -> None:
     other = FakeTelemetry("cloudwatch")
-    meter = Meter(ledger, others=(other,))
+    meter = Meter(sqlite_ledger, others=(other,))
     lost, theirs, both = running(1), running(2), running(3)
     meter.record(lost, theirs, both)
     meter.source.all([lost, both], IDLE)
