@@ -19,7 +19,7 @@ from lessor.sandbox.aws.ec2 import machines
 from lessor.sandbox.aws.ec2.api import SimulatedEc2
 from lessor.sandbox.aws.ec2.authorization import authorize
 from lessor.sandbox.aws.errors import Answer, AwsError, render_error
-from lessor.sandbox.aws.faults import Fault
+from lessor.sandbox.aws.faults import Fault, FaultKind
 from lessor.sandbox.aws.identity import HOME_ACCOUNT, Caller
 from lessor.sandbox.aws.instance_types import repair_instance_types
 from lessor.sandbox.aws.journal import Delivered, JournalEntry
@@ -98,16 +98,19 @@ class SimulatedCloud:
 
     def _answer(self, call: ApiCall, caller: Caller) -> tuple[Delivery, str | None]:
         """The delivery and the error code of what happened; None when nothing happened."""
-        faults, action, region = self.state.faults, call.action, call.region
-        slow = faults.take(action, region, kinds=("slow",))
+
+        def planned(kind: FaultKind) -> Fault | None:
+            return self.state.faults.take(lambda one: one.kind == kind and one.matches(call.action, call.region))
+
+        slow = planned("slow")
         delay = slow.seconds if slow else 0.0
-        if faults.take(action, region, kinds=("lose-request",)):
+        if planned("lose-request"):
             return Delivery(None, delay), None
-        refusal = faults.take(action, region, kinds=("error",))
+        refusal = planned("error")
         answer = _as_answer(call, refusal) if refusal else self._effect(call, caller)
-        if faults.take(action, region, kinds=("lose-answer",)):
+        if planned("lose-answer"):
             return Delivery(None, delay), answer.error_code
-        late = faults.take(action, region, kinds=("error-after-effect",))
+        late = planned("error-after-effect")
         return Delivery(_as_answer(call, late) if late else answer, delay), late.code if late else answer.error_code
 
     def _effect(self, call: ApiCall, caller: Caller) -> Answer:

@@ -112,7 +112,7 @@ class Controls(Events):
 
     def clear_faults(self, action: str | None = None) -> None:
         with self._cloud.lock:
-            self._state.faults.clear(action)
+            self._state.faults.clear(lambda fault: action in (None, fault.action))
 
     # -- how long things take, how lists come --
 
@@ -235,7 +235,7 @@ class Controls(Events):
         state = self._state
         return {
             "capacity": state.capacity.to_json(),
-            "faults": state.faults.to_json(),
+            "faults": [fault.to_json() for fault in state.faults],
             "throttling": state.throttling,
             "delays": vars(state.fleet.delays),
             "hiding": vars(state.hiding),

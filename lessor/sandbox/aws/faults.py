@@ -30,31 +30,3 @@ class Fault:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
-
-
-class FaultPlan:
-    """The planned failures in the order in which they were asked for."""
-
-    def __init__(self) -> None:
-        self._faults: list[Fault] = []
-
-    def add(self, fault: Fault) -> Fault:
-        self._faults.append(fault)
-        return fault
-
-    def clear(self, action: str | None = None) -> None:
-        self._faults = [] if action is None else [fault for fault in self._faults if fault.action != action]
-
-    def take(self, action: str, region: str, *, kinds: tuple[FaultKind, ...]) -> Fault | None:
-        """The first matching fault of these kinds, used up by one."""
-        for fault in self._faults:
-            if fault.kind in kinds and fault.matches(action, region):
-                if fault.times is not None:
-                    fault.times -= 1
-                    if fault.times <= 0:
-                        self._faults.remove(fault)
-                return fault
-        return None
-
-    def to_json(self) -> list[dict[str, Any]]:
-        return [fault.to_json() for fault in self._faults]

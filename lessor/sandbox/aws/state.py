@@ -11,7 +11,7 @@ from lessor.sandbox.aws.clock import SimulatedClock
 from lessor.sandbox.aws.ec2.lifecycle import Fleet, LaunchFailure
 from lessor.sandbox.aws.ec2.replacements import Replacements
 from lessor.sandbox.aws.ec2.snapshots import Snapshots
-from lessor.sandbox.aws.faults import FaultPlan
+from lessor.sandbox.aws.faults import Fault
 from lessor.sandbox.aws.identity import Identities
 from lessor.sandbox.aws.journal import Journal
 from lessor.sandbox.aws.paging import PagePlan
@@ -19,6 +19,7 @@ from lessor.sandbox.aws.prices import PriceBook
 from lessor.sandbox.aws.quotas import QuotaBook
 from lessor.sandbox.aws.throttle import Throttle
 from lessor.sandbox.aws.tokens import TokenBook
+from lessor.sandbox.faultplan import FaultPlan
 
 
 @dataclass
@@ -44,7 +45,7 @@ class CloudState:
 
     clock: SimulatedClock = field(default_factory=SimulatedClock)
     journal: Journal = field(default_factory=Journal)
-    faults: FaultPlan = field(default_factory=FaultPlan)
+    faults: FaultPlan[Fault] = field(default_factory=FaultPlan)
     capacity: CapacityBoard = field(default_factory=CapacityBoard)
     quotas: QuotaBook = field(default_factory=QuotaBook)
     tokens: TokenBook = field(default_factory=TokenBook)

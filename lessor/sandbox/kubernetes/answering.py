@@ -90,7 +90,7 @@ class _Asked:
             of = target(self._cluster.served, self._call.path) if served else None
             if of is not None:
                 self._access = of.access(verb(self._call, of))
-            fault = self._cluster.faults.take(self._access)
+            fault = self._cluster.faults.take(lambda one: one.matches(self._access))
             if fault and fault.kind == "error":
                 raise fault.refused(self._access)
             if fault and fault.kind == "lose-request":

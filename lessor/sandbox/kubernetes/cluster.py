@@ -10,13 +10,14 @@ from typing import Any
 
 import yaml
 
+from lessor.sandbox.faultplan import FaultPlan
 from lessor.sandbox.kubernetes import nodes, roles
 from lessor.sandbox.kubernetes.accounts import Accounts
 from lessor.sandbox.kubernetes.admission import Admitting
 from lessor.sandbox.kubernetes.clock import Clock
 from lessor.sandbox.kubernetes.controllers import STEPS
 from lessor.sandbox.kubernetes.controllers.world import World
-from lessor.sandbox.kubernetes.faults import FaultPlan
+from lessor.sandbox.kubernetes.faults import Fault
 from lessor.sandbox.kubernetes.kinds import Served, kind
 from lessor.sandbox.kubernetes.nodes import NodeShape
 from lessor.sandbox.kubernetes.rbac import Rights
@@ -51,7 +52,7 @@ class SimulatedCluster:
         self.store = Store()
         self.served = Served()
         self.settings = Settings()
-        self.faults = FaultPlan()
+        self.faults: FaultPlan[Fault] = FaultPlan()
         self.heard: list[Heard] = []
         self.rights = Rights(self.store)
         self.accounts = Accounts(self.store, self.clock)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, get_args
+from typing import get_args
 
 from lessor.sandbox.kubernetes.errors import Refused
 from lessor.sandbox.kubernetes.rbac import Access
@@ -61,38 +61,3 @@ class Fault:
         text = self.message or _MESSAGES.get(self.code, f"{access.resource} is refused by the sandbox ({self.code})")
         details = {"retryAfterSeconds": int(self.seconds) or 1} if self.code in (429, 503) else None
         return Refused(self.code, reason, text, details)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-class FaultPlan:
-    """The planned failures in the order in which they were asked for."""
-
-    def __init__(self) -> None:
-        self._faults: list[Fault] = []
-
-    def add(self, fault: Fault) -> Fault:
-        self._faults.append(fault)
-        return fault
-
-    def clear(self) -> None:
-        self._faults = []
-
-    def remove(self, index: int) -> None:
-        """Raises `IndexError`."""
-        del self._faults[index]
-
-    def take(self, access: Access) -> Fault | None:
-        """The first that matches, used up by one."""
-        for fault in self._faults:
-            if fault.matches(access):
-                if fault.times is not None:
-                    fault.times -= 1
-                    if fault.times <= 0:
-                        self._faults.remove(fault)
-                return fault
-        return None
-
-    def to_json(self) -> list[dict[str, Any]]:
-        return [fault.to_json() for fault in self._faults]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lessor.sandbox.kubernetes.cluster import SimulatedCluster
-from lessor.sandbox.kubernetes.faults import Fault, FaultPlan
+from lessor.sandbox.kubernetes.faults import Fault
 from lessor.sandbox.kubernetes.kinds import KUEUE
 
 _FAULTS: Mapping[str, Callable[[], Fault]] = {
@@ -42,21 +42,14 @@ def troubles() -> dict[str, Trouble]:
 
 def _by_fault(name: str, make: Callable[[], Fault]) -> Trouble:
     def is_on(cluster: SimulatedCluster) -> bool:
-        return _place(cluster.faults, make()) is not None
+        return make() in cluster.faults
 
     def switch(cluster: SimulatedCluster, on: bool) -> None:
-        at = _place(cluster.faults, make())
-        if on and at is None:
+        cluster.faults.clear(lambda one: one == make())
+        if on:
             cluster.faults.add(make())
-        elif not on and at is not None:
-            cluster.faults.remove(at)
 
     return Trouble(is_on, switch)
-
-
-def _place(plan: FaultPlan, fault: Fault) -> int | None:
-    planned = plan.to_json()
-    return planned.index(fault.to_json()) if fault.to_json() in planned else None
 
 
 def _by_setting(name: str, *, when: bool) -> Trouble:

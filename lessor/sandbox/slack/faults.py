@@ -22,6 +22,8 @@ import itertools
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from lessor.sandbox.faultplan import FaultPlan
+
 CALL_FAULTS: Final = frozenset({"rate_limit", "error", "slow", "lose_answer", "lose_request", "down", "expire_trigger"})
 DELIVERY_FAULTS: Final = frozenset({"ignore_ack", "lose_delivery", "duplicate"})
 
@@ -57,7 +59,7 @@ class Faults:
     """The faults that are set, in the order in which they were set."""
 
     def __init__(self) -> None:
-        self._set: list[Fault] = []
+        self._plan: FaultPlan[Fault] = FaultPlan()
         self._ids = itertools.count(1)
 
     def add(self, kind: str, on: str = "*", **fields: Any) -> Fault:
@@ -67,25 +69,17 @@ class Faults:
         except TypeError as wrong:
             raise ValueError(f"fault `{kind}`: {wrong}") from wrong
         fault.id = next(self._ids)
-        self._set.append(fault)
-        return fault
+        return self._plan.add(fault)
 
     def remove(self, fault_id: int) -> None:
-        self._set = [fault for fault in self._set if fault.id != fault_id]
+        self._plan.clear(lambda fault: fault.id == fault_id)
 
     def clear(self) -> None:
-        self._set = []
+        self._plan.clear()
 
     def current(self) -> list[Fault]:
-        return list(self._set)
+        return list(self._plan)
 
     def use(self, kind: str, on: str) -> Fault | None:
         """The first fault of this kind that applies, counted as used once; None when there is none."""
-        for fault in self._set:
-            if fault.kind == kind and fault.on in ("*", on):
-                if fault.times is not None:
-                    fault.times -= 1
-                    if fault.times == 0:
-                        self._set.remove(fault)
-                return fault
-        return None
+        return self._plan.take(lambda fault: fault.kind == kind and fault.on in ("*", on))

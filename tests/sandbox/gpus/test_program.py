@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ import pytest
 from aiohttp import web
 
 from lessor.sandbox.gpus import GpusClient
+from tests.sandbox.programs import URL, interrupted, refused
 
 RUNNING: dict[str, Any] = {
     "id": "i-0aaaaaaaaaaaaaaa1",
@@ -51,21 +50,9 @@ async def aws_listening(aws: Aws) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def program(*options: str) -> AsyncIterator[GpusClient]:
-    started = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "lessor.sandbox.gpus", "--every", "0.05", *options), stdout=asyncio.subprocess.PIPE
-    )
-    assert started.stdout is not None
-    try:
-        said = (await started.stdout.readline()).decode()
-        found = re.fullmatch(r"simulated GPUs: (http://127\.0\.0\.1:\d+)/\n", said)
-        assert found is not None
-        yield GpusClient(found[1])
-        started.send_signal(signal.SIGINT)
-        assert await asyncio.wait_for(started.wait(), 10) == 0
-    finally:
-        if started.returncode is None:
-            started.kill()
-            await started.wait()
+    says = f"simulated GPUs: {URL}/"
+    async with interrupted("lessor.sandbox.gpus", "--every", "0.05", *options, says=says) as url:
+        yield GpusClient(url)
 
 
 async def machines(gpus: GpusClient, wanted: list[str], unseen: str = "") -> dict[str, Any]:
@@ -106,11 +93,6 @@ async def test_it_follows_what_runs_and_remembers_what_was_set(tmp_path: Path) -
 async def test_a_broken_state_is_one_clear_line(tmp_path: Path, content: str, reason: str) -> None:
     path = tmp_path / "gpus.json"
     path.write_text(content)
-    started = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "lessor.sandbox.gpus", "--aws", "http://127.0.0.1:9", "--state", str(path)),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    said, complained = await started.communicate()
-    assert (started.returncode, said) == (2, b"")
-    assert re.fullmatch(rf"simulated GPUs: .*gpus\.json {reason} .*\n", complained.decode())
+    code, said, complained = await refused("lessor.sandbox.gpus", "--aws", "http://127.0.0.1:9", "--state", str(path))
+    assert (code, said) == (2, "")
+    assert re.fullmatch(rf"simulated GPUs: .*gpus\.json {reason} .*\n", complained)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import signal
 import stat
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -22,27 +19,14 @@ from lessor.sandbox.kubernetes.__main__ import Files, main, prepared
 from lessor.sandbox.kubernetes.client import ClusterClient
 from lessor.sandbox.kubernetes.statefile import StateFile
 from tests.sandbox.kubernetes.objects import deployment
+from tests.sandbox.programs import URL, interrupted
 
 
 @asynccontextmanager
 async def program(data: Path) -> AsyncIterator[ClusterClient]:
-    started = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "lessor.sandbox.kubernetes", "--data", str(data)), stdout=asyncio.subprocess.PIPE
-    )
-    assert started.stdout is not None
-    try:
-        said = (await started.stdout.readline()).decode()
-        found = re.fullmatch(
-            r"simulated cluster: (http://127\.0\.0\.1:\d+)/  \(API: https://127\.0\.0\.1:\d+\)\n", said
-        )
-        assert found is not None
-        yield ClusterClient(found[1])
-        started.send_signal(signal.SIGINT)
-        assert await asyncio.wait_for(started.wait(), 10) == 0
-    finally:
-        if started.returncode is None:
-            started.kill()
-            await started.wait()
+    says = rf"simulated cluster: {URL}/  \(API: https://127\.0\.0\.1:\d+\)"
+    async with interrupted("lessor.sandbox.kubernetes", "--data", str(data), says=says) as url:
+        yield ClusterClient(url)
 
 
 def cluster(kubeconfig: Path) -> Cluster:
