@@ -9,11 +9,11 @@ from typing import Any
 from lessor.asjson import lease_facts, next_try
 from lessor.cli import idleness
 from lessor.cli.output import Column
-from lessor.domain import capping, ends, suspension
+from lessor.domain import capping, disks, ends, suspension
 from lessor.domain.approval import waiting
 from lessor.domain.authority import may_enter
 from lessor.domain.changes import describe
-from lessor.domain.costing import compute_cost, storage_cost
+from lessor.domain.costing import added_cost, compute_cost, storage_cost
 from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.request import spell
@@ -92,6 +92,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         *idleness.rows(lease, now, zone),
         ("Price", f"{hourly} an hour ({quote.price_list})" if quote and hourly else "unknown"),
         ("Cost so far", _cost(lease, now)),
+        ("Added disks", _added(lease, now, zone)),
         ("At most", capping.spelled(lease, now, lambda at: local(at, zone))),
         ("Policy", rules),
         ("Can decide", _deciders(lease, eligible)),
@@ -119,8 +120,17 @@ def _cost(lease: Lease, now: datetime) -> str:
     total = str(cost) if cost else "unknown"
     if not lease.storage:
         return total
-    compute, disks = (str(one) if one else "unknown" for one in (compute_cost(lease, now), storage_cost(lease, now)))
-    return f"{total} (machines {compute}, disks {disks})"
+    compute, kept = (str(one) if one else "unknown" for one in (compute_cost(lease, now), storage_cost(lease, now)))
+    theirs = f", of which {added_cost(lease, now) or 'unknown'} for added ones" if disks.added(lease.storage) else ""
+    return f"{total} (machines {compute}, disks {kept}{theirs})"
+
+
+def _added(lease: Lease, now: datetime, zone: str) -> str:
+    """Each disk that people added and that is there, and what of them is gone."""
+    there = [one for one in disks.added(lease.storage) if one.end is None]
+    gone = len({one.disk for one in disks.added(lease.storage)} - {one.disk for one in there})
+    said = disks.listed(there, lambda one: f"{disks.spelt(one, now)} since {local(one.start, zone)}") if there else ""
+    return "; ".join(filter(None, (said, f"{gone} that {'is' if gone == 1 else 'are'} gone" if gone else "")))
 
 
 def _talked(lease: Lease, zone: str) -> list[tuple[str, str]]:

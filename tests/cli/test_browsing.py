@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from typer.testing import Result
@@ -162,3 +163,35 @@ def test_show_tells_what_machines_and_disks_cost_and_how_far_the_cap_is(lessor: 
     words = " ".join(lessor("show", LEASE_ID).stdout.split())
     assert "Cost so far unknown (machines 198.00 USD, disks unknown)" in words
     assert "used: at least 198.00 USD" in words
+
+
+def test_show_names_each_disk_that_people_added_with_size_since_when_and_cost(
+    lessor: Lessor, gateway: FakeGateway
+) -> None:
+    since, day = NOW - timedelta(hours=48), NOW - timedelta(hours=24)
+    ours = Storage(since, None, 150, usd("0.10"))
+    theirs = Storage(day, None, Decimal("300.5"), usd("0.10"), "volume:pv-1@1", f"{LEASE_ID}/data")
+    gone = Storage(since, day, 600, usd("0.10"), "volume:pv-2@2", f"{LEASE_ID}/old")
+    unpriced = Storage(day, None, 50, None, "volume:pv-3@3", f"{LEASE_ID}/raw")
+    lease = replace(a_lease(), spans=(), storage=(ours, theirs, gone))
+    gateway.leases_ = {LEASE_ID: lease}
+    begun = local(day, "Europe/Berlin")
+    words = " ".join(lessor("show", LEASE_ID).stdout.split())
+    assert "Cost so far 4.00 USD (machines 0.00 USD, disks 4.00 USD, of which 3.00 USD for added ones)" in words
+    named = f"{LEASE_ID}/data, 300.5 GiB, 30.05 USD a month, 1.00 USD so far since {begun}; 1 that is gone"
+    assert f"Added disks {named}" in words
+    shown = json.loads(lessor("show", LEASE_ID, "--json").stdout)
+    assert (shown["storage_cost"], shown["added_storage_cost"]) == ("4.00", "3.00")
+    assert [(one["name"], one["added"], one["gib"], one["cost"]) for one in shown["disks"]] == [
+        (None, False, "150", "1.00"),
+        (f"{LEASE_ID}/data", True, "300.5", "1.00"),
+        (f"{LEASE_ID}/old", True, "600", "2.00"),
+    ]
+    times = [(one["since"], one["until"]) for one in shown["disks"]]
+    assert times == [(since.isoformat(), None), (day.isoformat(), None), (since.isoformat(), day.isoformat())]
+    gateway.leases_ = {LEASE_ID: replace(lease, storage=(unpriced,))}
+    words = " ".join(lessor("show", LEASE_ID).stdout.split())
+    assert "(machines 0.00 USD, disks unknown, of which unknown for added ones)" in words
+    assert f"{LEASE_ID}/raw, 50 GiB, at an unknown price since {begun}" in words
+    [disk] = json.loads(lessor("show", LEASE_ID, "--json").stdout)["disks"]
+    assert (disk["gib_month"], disk["cost"]) == (None, None)
