@@ -164,7 +164,7 @@ def test_a_workspace_is_one_pod_and_needs_one_node() -> None:
 
 
 def test_a_quote_says_that_one_pod_could_not_have_all_of_it() -> None:
-    site = a_site(a_cluster(gpu_node("node-a"), gpu_node("node-b")))
+    site = a_site(a_cluster(gpu_node("node-a"), gpu_node("node-b")), disk_monthly=Money(Decimal("0.10")))
     notes = [offers.quote(site, Need("A100", count), Market.ON_DEMAND, site.clock()).note for count in (8, 9)]
     assert notes == ["", "no node has more than 8, so it can be a namespace but not a workspace"]
     spaces = a_site(site.api, kinds=(LeaseKind.NAMESPACE,))

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from lessor.domain import disks
 from lessor.domain.money import Money
+from lessor.domain.request import LeaseKind, Market, Need
 from lessor.domain.resource import Disk, Kind, Resource
-from lessor.providers.kubernetes import inventory
+from lessor.providers.kubernetes import inventory, offers
 from lessor.providers.kubernetes.api import CLAIM, NAMESPACE, VOLUME, Obj
 from lessor.providers.kubernetes.place import KubernetesPlace
 from tests.providers.kube_ends import BEGIN, LABELS, LEASE, Leased
@@ -96,6 +98,17 @@ def test_C28_a_place_without_a_price_or_with_one_for_later_has_an_unknown_price(
     assert looked(there)["data"].monthly is None
     there.now = BEGIN + timedelta(days=1)
     assert looked(there)["data"].monthly == PRICE
+
+
+def test_C28_a_quote_says_that_what_the_disk_of_a_workspace_costs_is_unknown(there: Leased) -> None:
+    def note(**config: Any) -> str:
+        there.config = KubernetesPlace("lab", **config)
+        return offers.quote(there.site, Need("A100"), Market.ON_DEMAND, BEGIN).note
+
+    unknown = "what disks cost here is unknown, so the cost of a workspace will be unknown"
+    assert note() == unknown
+    assert note(disk_monthly=PRICE, disk_since=date(2026, 11, 29)) == unknown
+    assert note(disk_monthly=PRICE) == note(kinds=(LeaseKind.NAMESPACE,)) == ""
 
 
 def test_a_claim_without_a_volume_costs_nothing_yet(there: Leased) -> None:

@@ -13,7 +13,7 @@ from lessor.domain.provisioning import Candidate, Order
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import LeaseKind, Market, Need
 from lessor.ports import PermanentError
-from lessor.providers.kubernetes import gpus
+from lessor.providers.kubernetes import gpus, volumes
 from lessor.providers.kubernetes.gpus import Nodes
 from lessor.providers.kubernetes.shapes import GpuShape
 from lessor.providers.kubernetes.site import Site
@@ -42,7 +42,7 @@ def quote(site: Site, need: Need, market: Market, now: datetime) -> Quote:
         at=now,
         price_list=_price_list(site, best.gpu_model, now),
         alternatives=tuple(_others(found))[:MOST_ALTERNATIVES],
-        note="; ".join(filter(None, (best.note, _spread_note(site, nodes, best)))),
+        note="; ".join(filter(None, (best.note, _spread_note(site, nodes, best), _disk_note(site, now)))),
     )
 
 
@@ -161,6 +161,13 @@ def _spread_note(site: Site, nodes: Nodes, offer: Offer) -> str:
     if most >= offer.gpu_count or LeaseKind.WORKSPACE not in site.config.kinds:
         return ""
     return f"no node has more than {most}, so it can be a namespace but not a workspace"
+
+
+def _disk_note(site: Site, now: datetime) -> str:
+    """Said before it is approved, as the price of the GPUs is not all that a workspace costs (case C28)."""
+    if LeaseKind.WORKSPACE not in site.config.kinds or volumes.gib_month(site, now) is not None:
+        return ""
+    return "what disks cost here is unknown, so the cost of a workspace will be unknown"
 
 
 def _price_list(site: Site, model: str, at: datetime) -> str:
