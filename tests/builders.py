@@ -26,6 +26,7 @@ from lessor.domain.request import Limits, Market, Need, Place, Request, Workload
 from lessor.domain.resource import Condition, Kind, Resource, Sighting
 from lessor.domain.terms import Terms
 from lessor.domain.worktime import Hours
+from lessor.when.hours import Week
 
 ASKED = datetime(2026, 11, 27, 9, 0, tzinfo=UTC)
 APPROVED = ASKED + timedelta(minutes=10)
@@ -47,6 +48,8 @@ HOURLY = usd("98.32")
 
 MORNINGS = Hours("UTC", ((ASKED - timedelta(days=1), 0),), opens=9 * 60, closes=12 * 60)
 """09:00 to 12:00 UTC on every day."""
+OFFICE = Week((0, 1, 2, 3, 4), opens=9 * 60, closes=18 * 60)
+"""What people work unless the configuration says otherwise."""
 
 
 def a_quota(team: str, most: int, model: str = "", **changes: Any) -> Ceiling:

@@ -31,9 +31,6 @@ class Week:
     holidays: tuple[date, ...] = ()
 
 
-OFFICE = Week((0, 1, 2, 3, 4), 9 * 60, 18 * 60)
-
-
 def written(week: Week, zone: str, now: datetime, ahead: timedelta = AHEAD) -> Hours:
     """`week` in `zone` with its clock changes and holidays from a day before `now` until `ahead`.
 

@@ -13,8 +13,9 @@ from lessor.config.hours import HoursConfig, days_of, minutes_of
 from lessor.directory import ConfigDirectory
 from lessor.domain.people import Person
 from lessor.domain.worktime import add_working
-from lessor.when.hours import OFFICE, Week
+from lessor.when.hours import Week
 from lessor.working import HoursAware
+from tests.builders import OFFICE
 from tests.config.sample import VALID, changed
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)

@@ -6,7 +6,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pytest
 
 from lessor.domain.worktime import Hours, add_working, is_open
-from lessor.when.hours import OFFICE, Week, known_country, written
+from lessor.when.hours import Week, known_country, written
+from tests.builders import OFFICE
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 LONG = timedelta(days=300)
