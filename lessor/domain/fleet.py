@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 
+from lessor.domain import fleet_rights
 from lessor.domain.errors import Refused
 from lessor.domain.heartbeat import MISSED
 from lessor.domain.idle import Standing, Verdict
@@ -21,10 +22,7 @@ from lessor.domain.request import Place
 from lessor.domain.resting import rests_since
 from lessor.domain.states import State
 
-RIGHTS = frozenset({State.PROVISIONING, State.ACTIVE, State.ENDING})
-"""While a lease is in one of these, its GPUs are nobody else's, whether anything runs on them or not."""
-
-SHOWN = RIGHTS | {State.SUSPENDED, State.STOPPED, State.DELETING, State.BLOCKED, State.WAITING_FOR_CAPACITY}
+SHOWN = fleet_rights.RIGHTS | fleet_rights.PASSING | {State.SUSPENDED, State.STOPPED, State.WAITING_FOR_CAPACITY}
 """Leases that the fleet lists: all that have something in a place, or wait for it."""
 
 STOPPED = "stopped"
@@ -216,16 +214,16 @@ def _line(
     *,
     on_demand: bool,
 ) -> Line:
-    claims = [_claim(lease, pool.model, _held_by(lease, held)) for lease in leases]
+    found = fleet_rights.claims(leases, pool, held)
     stray = sum(one.units for one in ownerless if one.model == pool.model)
     unsought = on_demand and not stray
-    missed = sum(max(right - got, 0) for lease, (right, got) in zip(leases, claims, strict=True) if _up(lease, census))
+    missed = sum(one.unheld for one in found if _up(one.lease, census))
     line = Line(
         pool.model,
         pool.unit,
         pool.share,
         pool.total,
-        leased=sum(max(claim) for claim in claims),
+        leased=fleet_rights.leased(found, pool, census),
         ownerless=None if unsought or not census.complete else stray,
         free=pool.free,
         unhealthy=pool.unhealthy,
@@ -241,14 +239,6 @@ def _line(
 def _up(lease: Lease, census: Census) -> bool:
     """Whether its machine was to be seen in the reading: usable before it began, and not on its way out."""
     return lease.state is State.ACTIVE and lease.ready_at is not None and lease.ready_at < census.at
-
-
-def _claim(lease: Lease, model: str, holders: Sequence[Holder]) -> tuple[int, int]:
-    """How many of a model the lease has a right to besides what it holds of others, and how many it holds."""
-    got = sum(one.units for one in holders if one.model == model)
-    others = sum(one.units for one in holders) - got
-    right = lease.gpus if lease.model == model and lease.state in RIGHTS and not rests_since(lease) else 0
-    return max(right - others, 0), got
 
 
 def _unknown(line: Line, missed: int, census: Census) -> int | None:

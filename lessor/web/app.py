@@ -52,11 +52,11 @@ class Heads:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def without_content(message: Message) -> None:
             body = message["type"] == "http.response.body"
-            await send(message | {"body": b""} if body else message)
+            await send({**message, "body": b""} if body else message)
 
         if scope["type"] == "http" and scope["method"] == "HEAD":
             # The server has to go on seeing HEAD, so that it does not wait for the content it was told the length of.
-            await self._app(scope | {"method": "GET"}, receive, without_content)
+            await self._app({**scope, "method": "GET"}, receive, without_content)
         else:
             await self._app(scope, receive, send)
 

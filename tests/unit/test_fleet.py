@@ -58,7 +58,7 @@ def test_a_place_that_was_not_read_whole_accuses_nobody_of_holding_without_a_lea
 def test_what_is_held_beyond_the_right_counts_as_leased_and_is_nobody_elses() -> None:
     """A lease that is being deleted still holds what was seen of it."""
     going = leased("gpu-aaaaaaaa", gpus=4, state=State.DELETING)
-    line = only_line(place_fleet(census(pool(), holders=(held(3, "gpu-aaaaaaaa"),)), record(going)))
+    line = only_line(place_fleet(census(pool(promised=0), holders=(held(3, "gpu-aaaaaaaa"),)), record(going)))
     assert (line.leased, line.ownerless) == (3, 0)
 
 

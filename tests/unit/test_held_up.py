@@ -1,4 +1,4 @@
-"""A deletion that something holds up is told to its owner at the first look, once, and is seen by everybody who looks."""
+"""A deletion that something holds up is told to its owner at the first look, once, and seen by everybody who looks."""
 
 from __future__ import annotations
 
