@@ -2,12 +2,14 @@
 
 health.py worker    the Temporal server sees a poller of this container on the task queue `lessor`
 health.py bot       Slack is connected: a connection to port 443 is open, or the HTTP port listens
+health.py guard     it has looked at all places lately, as its notebook says
 health.py dashboard it answers, and can read the ledger
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import sys
 import urllib.error
@@ -16,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 FRESH = timedelta(minutes=2)
+LONGEST_LOOK = timedelta(minutes=15)
 ESTABLISHED = "01"
 HTTP_PORT = 3000
 DASHBOARD = "http://127.0.0.1:7417/healthz"
@@ -71,11 +74,25 @@ def dashboard_problem(address: str = DASHBOARD) -> str:
     return ""
 
 
+def guard_problem(now: datetime | None = None) -> str:
+    """Empty when the guard has looked within three of its pauses and the time that a look may take."""
+    from lessor.config import load
+    from lessor.guarding.opening import notebook_of
+    from lessor.settings import read_settings
+
+    settings = read_settings()
+    late = 3 * load(settings.lessor_config).guard.every + LONGEST_LOOK
+    page = json.loads(notebook_of(settings).read_bytes())
+    looked = datetime.fromisoformat(page["looked_at"])
+    return "" if (now or datetime.now(UTC)) - looked <= late else f"the guard has not looked since {looked}"
+
+
 async def problem_of(program: str) -> str:
     """What is wrong with a program, by its name."""
     if program == "worker":
         return await worker_problem()
-    return dashboard_problem() if program == "dashboard" else bot_problem()
+    others = {"dashboard": dashboard_problem, "guard": guard_problem, "bot": bot_problem}
+    return others[program]()
 
 
 def main(arguments: list[str]) -> int:

@@ -48,6 +48,11 @@ class DataDirectory:
         return self.cluster / "kubeconfig"
 
     @property
+    def notebook(self) -> Path:
+        """What the guard remembers."""
+        return self.root / "guard.json"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from lessor.sandbox.children import Probe, Started
@@ -46,6 +47,19 @@ def polls(ui_url: str, namespace: str, queue: str) -> Probe:
     def probe(run: Started) -> bool:
         seen = [poller.get("lastAccessTime", "") for poller in (get_json(url) or {}).get("pollers", ())]
         return any(_instant(text) >= run.at for text in seen if text)
+
+    return probe
+
+
+def looked(notebook: Path) -> Probe:
+    """Ready once the guard has looked since this run started, as its notebook says."""
+
+    def probe(run: Started) -> bool:
+        try:
+            at = json.loads(notebook.read_bytes())["looked_at"]
+            return datetime.fromisoformat(at) >= run.at
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
 
     return probe
 

@@ -15,7 +15,7 @@ from lessor import contracts
 from lessor.sandbox.children import Child, bare_environment
 from lessor.sandbox.datadir import DataDirectory
 from lessor.sandbox.portplan import HOST, Ports
-from lessor.sandbox.probes import answers, answers_with, polls
+from lessor.sandbox.probes import answers, answers_with, looked, polls
 
 NAMESPACE = "default"
 SERVERS = ("temporal", "aws", "slack", "mail", "gpus", "cluster")
@@ -111,7 +111,7 @@ def lay_exports(sandbox: Sandbox) -> None:
 
 
 def programs(sandbox: Sandbox) -> tuple[Child, ...]:
-    """The servers, then lessor's worker, bot and dashboard, which need them. Raises `ProgramMissingError`."""
+    """The servers, then lessor's worker, bot, dashboard and guard, which need them. Raises `ProgramMissingError`."""
     plain = bare_environment(os.environ, sandbox.data.home, {})
     told = {**plain, **sandbox.settings}
     ui, slack = sandbox.temporal_ui_url, sandbox.slack_url
@@ -122,6 +122,7 @@ def programs(sandbox: Sandbox) -> tuple[Child, ...]:
         Child("worker", "the worker", _python("workflows"), told, polled, SERVERS),
         Child("bot", "the bot", _python("bot"), told, connected, SERVERS),
         _dashboard(sandbox, told),
+        _guard(sandbox, told),
     )
 
 
@@ -130,6 +131,12 @@ def _dashboard(sandbox: Sandbox, told: dict[str, str]) -> Child:
     needed = {name: value for name, value in told.items() if not name.startswith("SLACK_")}
     command = _python("lessor.web", "--port", str(sandbox.ports.web))
     return Child("web", "the dashboard", command, needed, answers(f"{sandbox.web_url}/healthz"), SERVERS)
+
+
+def _guard(sandbox: Sandbox, told: dict[str, str]) -> Child:
+    """It needs no Temporal, and so is told nothing of it."""
+    needed = {name: value for name, value in told.items() if not name.startswith("TEMPORAL_")}
+    return Child("guard", "the guard", _python("lessor.guard"), needed, looked(sandbox.data.notebook), SERVERS)
 
 
 def _servers(sandbox: Sandbox, plain: dict[str, str]) -> tuple[Child, ...]:

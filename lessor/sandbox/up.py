@@ -136,6 +136,7 @@ def show_links(console: Console, sandbox: Sandbox) -> None:
         ("Mail and events", f"{sandbox.mail_url}/", "what people get when Slack fails, and what programs hear"),
         ("Temporal server", sandbox.temporal_address, "for the temporal CLI"),
         ("Command line", f"source {quote(str(sandbox.data.exports))}", "then: lessor list --as U0REQUESTER"),
+        ("Guard", "lessor guard --once --dry-run", "what is stopped when Temporal, Slack and the ledger are down"),
         ("Configuration", str(sandbox.data.config), "yours to edit; a change is taken up within seconds"),
         ("Data", str(sandbox.data.root), "delete it to start afresh"),
         ("Logs", str(sandbox.data.logs), "one file per program"),

@@ -23,6 +23,7 @@ SERVICES = [
     "temporal-ui",
     "worker",
     "bot",
+    "guard",
     "dashboard",
 ]
 
@@ -109,8 +110,16 @@ def test_the_dashboard_starts_only_where_it_is_wanted_and_never_without_a_token(
     assert not [key for key in dashboard["environment"] if key.startswith("SLACK_")]
 
 
+def test_the_guard_waits_for_nothing_and_knows_nothing_of_temporal(compose: dict[str, Any]) -> None:
+    guard = compose["services"]["guard"]
+    assert guard["command"] == ["python", "-m", "lessor.guard"]
+    assert "depends_on" not in guard
+    assert not [key for key in guard["environment"] if key.startswith("TEMPORAL_")]
+    assert guard["networks"] == ["database", "outside"]
+
+
 def test_lessors_own_programs_run_with_no_more_rights_than_they_need(compose: dict[str, Any]) -> None:
-    for name in ("worker", "bot", "dashboard"):
+    for name in ("worker", "bot", "guard", "dashboard"):
         service = compose["services"][name]
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]

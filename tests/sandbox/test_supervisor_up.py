@@ -169,7 +169,7 @@ def test_no_program_of_the_sandbox_is_told_the_shell_s_credentials(
         children = programs(Sandbox(data, portplan.Ports(7410)))
     assert [child.name for child in children] == [
         *("temporal", "aws", "slack", "mail", "gpus", "cluster"),
-        *("worker", "bot", "web"),
+        *("worker", "bot", "web", "guard"),
     ]
     assert not [c.name for c in children if "from-the-shell" in c.environment.values()]
     assert {c.environment["HOME"] for c in children} == {str(tmp_path / "home")}
