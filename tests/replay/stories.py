@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 
 from lessor.contracts import SIGNAL_ACT, SIGNAL_OBSERVED, Act, Notice, Observed, Verb
 from lessor.domain.lease import State
-from lessor.domain.resource import Condition, Kind, Resource
+from lessor.domain.money import Money
+from lessor.domain.resource import Condition, Disk, Kind, Resource
 from lessor.domain.terms import Terms
 from lessor.ports import PermanentError, RetryableError
 from tests.builders import tiny_terms
@@ -76,6 +78,21 @@ async def unfit(world: World) -> Runs:
         await world.sweep()
         await world.eventually(lambda told=told: world.notifier.kinds(handle.id).count("unfit") == told, "unfit")
     assert world.events(handle)[-2:] == ["machine-unfit", "machine-fit"]
+    return await used_and_released(world, handle)
+
+
+async def added_disk(world: World) -> Runs:
+    """Somebody adds a disk to it, and takes it away again."""
+    handle = await world.active()
+    since = (await world.lease(handle)).requested_at
+    disk = Disk(since, 512, Money(Decimal("0.08")), f"{handle.id}/data")
+    volume = Resource(Kind.VOLUME, "vol-added", Condition.RUNNING, disk=disk)
+    world.cloud.machines[volume.id], world.cloud.owners[volume.id] = volume, handle.id
+    await world.sweep()
+    await world.eventually(lambda: world.events(handle).count("disks-seen") == 1, "a disk that is charged")
+    del world.cloud.machines[volume.id]
+    await world.sweep()
+    await world.eventually(lambda: world.events(handle).count("disks-seen") == 2, "a disk that is gone")
     return await used_and_released(world, handle)
 
 
@@ -228,6 +245,7 @@ SKIPPING: tuple[Story, ...] = (
     blocked,
     kept,
     unfit,
+    added_disk,
     requests.auto_approved,
     requests.over_quota,
     requests.price_rose,
