@@ -69,8 +69,8 @@ class Desk:
         return compose(self.wording.parts(template, **values), buttons)
 
     def refusal(self, refused: Refused) -> Message:
-        """A refusal in its own words, shown as characters only."""
-        return self.message("refusal.j2", message=str(refused), zone="UTC")
+        """A refusal in its own words, shown as characters only, with its times in the reader's zone."""
+        return self.message("refusal.j2", message=str(refused), zone="")
 
     async def in_time(self, task: asyncio.Future[Any]) -> bool:
         """Whether the work is done before an acknowledgement must leave; it goes on when it is not."""

@@ -22,7 +22,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lessor.domain.money import Money
 from lessor.domain.request import spell
-from lessor.when import local
+from lessor.when import local, retold
 
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,}")
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{2,}")
@@ -53,7 +53,7 @@ class Renderer:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._environment.filters |= _FILTERS
+        self._environment.filters |= {**_FILTERS, "retold": _retelling(escape or str)}
 
     def render(self, name: str, /, **values: object) -> str:
         """The whole template as text."""
@@ -110,6 +110,17 @@ def _when(context: Context, at: datetime) -> Safe:
         return Safe(local(at, str(zone)))
     utc = local(at, "UTC")
     return Safe(f"<!date^{int(at.timestamp())}^{{date_short_pretty}} {{time}}|{utc}> ({utc})")
+
+
+def _retelling(escape: Escape) -> Callable[[Context, object], Safe]:
+    """Our own sentences with the instants in them as `when` shows them; never for what people wrote."""
+
+    @pass_context
+    def retelling(context: Context, text: object) -> Safe:
+        rest: Escape = str if isinstance(text, Safe) else escape
+        return Safe(retold("" if text is None else str(text), lambda at: _when(context, at), rest))
+
+    return retelling
 
 
 def _money(amount: Money | None) -> str:

@@ -13,7 +13,7 @@ from lessor.contracts import Act, Answer, Verb
 from lessor.domain.errors import Refused
 from lessor.domain.lease import IN_USE
 from lessor.domain.people import Person
-from lessor.when import end_and_rest, local
+from lessor.when import end_and_rest, in_zone, local
 
 if TYPE_CHECKING:
     from lessor.gateway import Gateway
@@ -68,7 +68,7 @@ async def send(session: Session, gateway: Gateway, person: Person, lease: str, a
     answer = await gateway.act(lease, act)
     if not answer.ok:
         raise Refused(answer.code, _words(answer, person))
-    tell(session.as_json, _facts(answer), _words(answer, person))
+    tell(session.as_json, _facts(answer), in_zone(_words(answer, person), person.tz))
     return DONE
 
 

@@ -14,7 +14,7 @@ from lessor.domain.fleet_words import EMPTY, EMPTY_CLOUD, UNNAMED, figures, unit
 from lessor.domain.people import Person
 from lessor.domain.pools import Holder
 from lessor.fleetjson import fleet_facts
-from lessor.when import local
+from lessor.when import in_zone, local
 
 if TYPE_CHECKING:
     from lessor.gateway import Gateway
@@ -77,7 +77,7 @@ def _show(fleet: Fleet, zone: str, limit: int) -> None:
     if strays:
         table("\nWithout a lease", OWNERLESS, strays)
     for text in (text for one in places for text in _remarks(one, limit)):
-        tell(False, {}, text)
+        tell(False, {}, in_zone(text, zone))
     tell(False, {}, f"Times are on the clock of {zone}.")
 
 

@@ -87,8 +87,9 @@ class Session:
 
     async def _run(self, work: Callable[[Gateway, Person], Awaitable[int]]) -> int:
         from lessor.config import load
-        from lessor.domain.errors import Refused
+        from lessor.domain.errors import Invalid, Refused
         from lessor.settings import SettingsError, read_settings
+        from lessor.when import in_zone
 
         if not self.actor:
             raise SettingsError("say who you are: --as ID or LESSOR_USER, with an id or e-mail address of lessor.yaml")
@@ -99,7 +100,12 @@ class Session:
             if person is None:
                 remedy = "use an id or e-mail address that stands in lessor.yaml under organisation.people"
                 raise Refused("unknown-person", f"nobody is '{self.actor[:60]}'; {remedy}")
-            return await work(gateway, person)
+            try:
+                return await work(gateway, person)
+            except Refused as refused:
+                if self.as_json or isinstance(refused, Invalid):
+                    raise
+                raise Refused(refused.code, in_zone(str(refused), person.tz)) from refused
 
 
 @contextmanager

@@ -7,6 +7,7 @@ Hours and minutes are elapsed time; days, weeks and months keep the time on the 
 from lessor.when.clock import local
 from lessor.when.end import End, UnclearEndError
 from lessor.when.parsing import end_and_rest, parse_end, speaks_of_an_end
+from lessor.when.spelled import in_zone, retold
 from lessor.when.start import Start, end_after, parse_start, speaks_of_a_start
 
 __all__ = [
@@ -15,9 +16,11 @@ __all__ = [
     "UnclearEndError",
     "end_after",
     "end_and_rest",
+    "in_zone",
     "local",
     "parse_end",
     "parse_start",
+    "retold",
     "speaks_of_a_start",
     "speaks_of_an_end",
 ]

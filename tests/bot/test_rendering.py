@@ -101,6 +101,45 @@ def test_every_time_carries_its_zone(tmp_path: Path, zone: str, shown: str) -> N
     assert rendered(tmp_path, "{{ at | when }}", at=at, zone=zone) == shown
 
 
+@pytest.mark.parametrize(
+    ("zone", "shown"),
+    [
+        ("Asia/Tokyo", "&lt;x&gt; from Monday 1 June 2026 18:00 JST on"),
+        (
+            "",
+            "&lt;x&gt; from <!date^1780304400^{date_short_pretty} {time}|Monday 1 June 2026 09:00 UTC> "
+            "(Monday 1 June 2026 09:00 UTC) on",
+        ),
+    ],
+)
+def test_times_in_our_own_sentences_are_the_reader_s(tmp_path: Path, zone: str, shown: str) -> None:
+    said = "<x> from 2026-06-01 09:00 UTC on"
+    assert rendered(tmp_path, "{{ said | retold }}", said=said, zone=zone) == shown
+    assert rendered(tmp_path, "{{ said }}", said=said, zone=zone) == mrkdwn(said), "what people wrote stays theirs"
+    assert slack_renderer().parts("refusal.j2", message=said, zone=zone) == {"title": shown}
+
+
+@pytest.mark.parametrize("renderer", [slack_renderer(), Renderer("mail", escape=str)], ids=["slack", "mail"])
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("blocked", State.BLOCKED),
+        ("failed", State.FAILED),
+        ("resume-failed", State.SUSPENDED),
+        ("stop-failed", State.ENDING),
+    ],
+)
+def test_times_in_problems_are_the_reader_s_wherever_they_are_shown(
+    renderer: Renderer, name: str, state: State
+) -> None:
+    said = "it may be looked at from 2026-06-01 09:00 UTC on"
+    lease = replace(a_lease(state), problem=said)
+    values = {**facts(lease, ASKED), "lease": lease, "problem": said, "zone": "Asia/Tokyo"}
+    told = " ".join(renderer.parts(f"{name}.j2", **values, named=str).values())
+    assert "it may be looked at from Monday 1 June 2026 18:00 JST on" in told
+    assert "09:00 UTC" not in told
+
+
 @given(st.text(max_size=400), st.integers(20, 120))
 def test_cutting_keeps_escapes_whole_and_pieces_lose_nothing(text: str, most: int) -> None:
     escaped = mrkdwn(text)

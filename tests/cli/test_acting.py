@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import Result
 
 from lessor.contracts import Answer, Verb
+from lessor.domain.errors import Refused
 from lessor.domain.lease import State
 from tests.builders import LEASE_ID, a_lease
 from tests.cli.conftest import NOW, FakeGateway
@@ -83,6 +85,31 @@ def test_a_refused_act_is_told_and_fails(lessor: Lessor, gateway: FakeGateway) -
     gateway.answer = Answer(False, "own-request", "this is your own request", LEASE_ID, "awaiting-approval")
     result = lessor("approve", LEASE_ID)
     assert (result.exit_code, result.stderr) == (1, "lessor: this is your own request\n")
+
+
+BOOKED = "dgx-1 is booked for gpu-00000002 from 2026-11-28 15:00 UTC on"
+
+
+def test_times_in_a_refusal_are_the_reader_s_and_for_programs_as_they_were(
+    lessor: Lessor, gateway: FakeGateway
+) -> None:
+    gateway.answer = Answer(False, "booked", BOOKED, LEASE_ID, "active")
+    told = "dgx-1 is booked for gpu-00000002 from Saturday 28 November 2026 16:00 CET on"
+    assert lessor("approve", LEASE_ID).stderr == f"lessor: {told}\n"
+    said = json.loads(lessor("approve", LEASE_ID, "--json").stdout)
+    assert (said["code"], said["message"]) == ("booked", BOOKED)
+    gateway.answer = Answer(True, "extended", f"{BOOKED}, so no longer", LEASE_ID, "active")
+    assert lessor("approve", LEASE_ID).stdout == f"{told}, so no longer\n"
+
+
+def test_times_in_any_other_refusal_are_the_reader_s_too(
+    lessor: Lessor, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuses(*_: object) -> Answer:
+        raise Refused("booked", BOOKED)
+
+    monkeypatch.setattr(gateway, "act", refuses)
+    assert "from Saturday 28 November 2026 16:00 CET on" in lessor("approve", LEASE_ID).stderr
 
 
 def test_an_act_that_is_only_recorded_says_so(lessor: Lessor, gateway: FakeGateway) -> None:

@@ -47,7 +47,7 @@ LINES = (
     Line("A100-80GB", total=16, leased=4, ownerless=2, free=5, unhealthy=2, unknown=3, largest=4, queued=7),
     Line("A100-80GB-1g.10gb", "slice", Fraction(1, 7), 14, 0, 0, 14, 0, 0),
 )
-WHOLE = PlaceFleet(LAB, NOW, LINES, (TENANT,), (STRAY,), notes=("a quota is not enforced",))
+WHOLE = PlaceFleet(LAB, NOW, LINES, (TENANT,), (STRAY,), notes=("a quota is not enforced since 2026-06-03 13:00 UTC",))
 CLOUD = PlaceFleet(US, NOW, (Line("A100-80GB", leased=8, unknown=0, on_demand=True),), on_demand=True)
 BLIND = PlaceFleet(Place("kubernetes", "dark"), NOW, (Line("H100-80GB", leased=1),), problem="403 Forbidden")
 
@@ -76,7 +76,7 @@ def test_every_place_with_its_gpus_its_leases_and_what_has_none(lessor: Lessor) 
         "Without a lease",
         "What Place GPUs Who Since Cost What is known",
         "default/train-0 lab 2 x A100-80GB somebody Tuesday 2 June 2026 15:11 CEST 9.50 USD Pending",
-        "lab: a quota is not enforced",
+        "lab: a quota is not enforced since Wednesday 3 June 2026 15:00 CEST",
         "dark could not be read whole: 403 Forbidden; what was not read is unknown",
         "Times are on the clock of Europe/Berlin.",
     ]

@@ -64,11 +64,13 @@ async def test_machines_of_the_organisation_s_own_are_no_nodes(world: World) -> 
 
     class Machines:
         def census(self, place: Place) -> Census:
-            return Census(pool, world.now, (Pool(pool, "L4", total=4, free=3, largest=2),))
+            notes = ("lab-1 is booked for gpu-00000002 from 2026-11-28 15:00 UTC to 2026-11-28 16:00 UTC",)
+            return Census(pool, world.now, (Pool(pool, "L4", total=4, free=3, largest=2),), notes=notes)
 
     world.fleet = Surveying(world.ledger, {"machines": Machines()}, {}, lambda: [pool], lambda: world.now)
     said = words(await read(world, "/fleet"))
     assert "GPUs Total Leased Ownerless Free Free on one machine Unhealthy Unknown Reserved Queued L4 4 0" in said
+    assert "from Saturday 28 November 2026 16:00 CET to Saturday 28 November 2026 17:00 CET" in said
 
 
 async def test_long_lists_are_cut_with_a_way_to_all_of_it(clusters: World) -> None:
