@@ -52,6 +52,7 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "lapses_at": lease.lapses_at,
         "length": length,
         "offer": offer,
+        "offered_as": str(offer) if offer and str(offer) != str(lease.request.need) else "",
         "price_known": bool(lease.quote and lease.quote.known),
         "total": lease.quote.total(length) if lease.quote else None,
         "planned": _planned(lease, now),

@@ -44,7 +44,7 @@ def _decided(lease: Lease) -> list[tuple[str, str]]:
         rows.append(
             (
                 "quote",
-                f"{offer.instance_type} at {offer.hourly or 'unknown'} an hour ({_text(lease.quote.price_list, 60)})",
+                f"{offer} at {offer.hourly or 'unknown'} an hour ({_text(lease.quote.price_list, 60)})",
             )
         )
     if lease.decision:

@@ -17,7 +17,7 @@ from lessor.domain.costing import added_cost, compute_cost, storage_cost
 from lessor.domain.lease import Lease, State
 from lessor.domain.people import Person
 from lessor.domain.request import spell
-from lessor.when import in_zone, local
+from lessor.when import local
 from lessor.when.clock import zone_of
 
 
@@ -102,7 +102,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Next try", local(again, zone) if again else ""),
         ("Access", _access(lease, viewer)),
         ("Resources", ", ".join(f"{one.ref} {one.condition.value}" for one in lease.resources)),
-        ("Problem", in_zone(lease.problem, zone)),
+        ("Problem", lease.problem),
         ("Held up", lease.held),
         ("Still there", ", ".join(lease.left)),
         ("Proof", lease.proof),

@@ -75,7 +75,7 @@ async def _summary(session: Session, gateway: Gateway, draft: Draft, request: Re
         quote = await gateway.quote(request.need, request.place, request.market)
         total = quote.total(request.length(now))
         price = f"{quote.offer.hourly} an hour, {total} in total ({quote.price_list})" if total else "unknown"
-        offer = f"{quote.offer.instance_type}: {quote.offer.gpu_count} x {quote.offer.gpu_model}"
+        offer = str(quote.offer)
     except Refused as refused:
         quote, price, offer = None, f"unknown: {refused}", str(request.need)
     return [

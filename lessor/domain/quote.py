@@ -28,6 +28,12 @@ class Offer:
     note: str = ""
     region: str = ""
 
+    def __str__(self) -> str:
+        """`g5.12xlarge (4 x A10G)`; the GPUs alone where the type only says them again, as in clusters and pools."""
+        gpus = f"{self.gpu_count} x {self.gpu_model}"
+        again = "/" in self.instance_type or self.instance_type == f"{self.gpu_count}x{self.gpu_model}"
+        return gpus if again else f"{self.instance_type} ({gpus})"
+
 
 @dataclass(frozen=True)
 class Quote:
