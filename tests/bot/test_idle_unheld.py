@@ -17,8 +17,9 @@ BERLIN = "Europe/Berlin"
 async def test_the_warning_says_that_no_pod_holds_the_gpus_and_since_when(world: World) -> None:
     lease = await world.running(await world.ask())
     since = world.clock() + HOUR
-    nothing = {"peak_engine": None, "peak_util": None, "active_kind": "pod", "unheld": 2, "unheld_since": since}
-    lease = await seen_idle(world, lease, **nothing)
+    lease = await seen_idle(
+        world, lease, peak_engine=None, peak_util=None, active_kind="pod", unheld=2, unheld_since=since
+    )
     await warned(world, lease)
     told = visible_text(await world.slack.person("requester").wait_for_message("does nothing, for 1 h"))
     assert (
