@@ -1,7 +1,7 @@
 """Several machines at once, as people write them: `2 machines x 8 a100`, `2 x 8 x l4`, `two nodes of 8 h100 each`.
 
-One lease is one machine. Read as GPUs alone, such words would ask for those of one machine and hide that others are
-missing, so they are told.
+A request is for GPUs, and its place knows on how many machines. Read as GPUs alone, such words would ask for those of
+one machine and hide that others are missing, so they are told.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def _told(said: Said, many: int, text: str, *, each: bool) -> Said:
     if many == 1 or said.count is None:
         return said
     total = Need(said.model, said.count * (many if each else 1), said.memory_gib)
-    asked = f"{many:,} requests for {said.need}" if each else f"{many:,} requests, each for what one machine is to have"
+    asked = f"{many:,} requests for {said.need}" if each else f"{many:,} requests for what each is to have"
     words = (
-        f"'{text[:60]}' asks for {many:,} machines; one request is for one machine, or for a namespace of a cluster: "
-        f"send {asked}, or ask for {total} where one machine or a namespace has so many"
+        f"'{text[:60]}' asks for {many:,} machines, and a request is for GPUs: ask for {total}, which a cloud or a "
+        f"namespace can have on several machines; where a lease is one machine, send {asked}"
     )
     return replace(said, problem=words)
 

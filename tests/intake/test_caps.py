@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lessor.domain.errors import Invalid
 from lessor.domain.money import Money
 from lessor.intake import read_cap
-from tests.intake.test_request_text import LIMITS, WHOLE, Offer, read
+from tests.intake.typed import LIMITS, WHOLE, Offer, read
 
 EURO = Offer(limits=replace(LIMITS, currency="EUR"))
 

@@ -8,7 +8,7 @@ import pytest
 
 from lessor.domain.errors import FieldError, Invalid
 from lessor.domain.request import validate
-from tests.intake.test_request_text import LIMITS, NOW, WHOLE, Offer, read
+from tests.intake.typed import LIMITS, NOW, WHOLE, Offer, read
 
 CLASSED = Offer(limits=replace(LIMITS, data=("open", "secret")))
 

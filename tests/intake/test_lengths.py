@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lessor.when import parse_end
-from tests.intake.test_request_text import read
+from tests.intake.typed import read
 
 NOW = datetime(2026, 3, 7, 17, 0, tzinfo=UTC)
 """Noon in New York, the day before its clocks go forward."""

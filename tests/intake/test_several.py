@@ -24,11 +24,11 @@ EIGHT = Need("A100-80GB", 8)
         "2x8xa100-80gb",
     ],
 )
-def test_one_request_is_for_one_machine(text: str) -> None:
+def test_a_request_is_for_gpus_not_for_machines(text: str) -> None:
     draft = read(f"{text} {REST}")
     message = (
-        f"'{text}' asks for 2 machines; one request is for one machine, or for a namespace of a cluster: send 2 "
-        "requests for 8 x A100-80GB, or ask for 16 x A100-80GB where one machine or a namespace has so many"
+        f"'{text}' asks for 2 machines, and a request is for GPUs: ask for 16 x A100-80GB, which a cloud or a "
+        "namespace can have on several machines; where a lease is one machine, send 2 requests for 8 x A100-80GB"
     )
     assert [(one.field, one.message) for one in draft.problems] == [("need", message)]
     assert (draft.need, draft.purpose) == (EIGHT, "rank")
@@ -38,16 +38,17 @@ def test_gpus_over_several_machines_are_not_multiplied() -> None:
     draft = read(f"16 a100 80gb on 2 machines {REST}")
     (problem,) = draft.problems
     assert problem.message == (
-        "'16 a100 80gb on 2 machines' asks for 2 machines; one request is for one machine, or for a namespace of a "
-        "cluster: send 2 requests, each for what one machine is to have, or ask for 16 x A100-80GB where one machine "
-        "or a namespace has so many"
+        "'16 a100 80gb on 2 machines' asks for 2 machines, and a request is for GPUs: ask for 16 x A100-80GB, which a "
+        "cloud or a namespace can have on several machines; where a lease is one machine, send 2 requests for what "
+        "each is to have"
     )
     assert (draft.need, draft.purpose) == (Need("A100-80GB", 16), "rank")
 
 
 def test_without_a_model_it_is_told_as_well() -> None:
     (problem,) = read(f"2 servers 8 gpus each {REST}").problems
-    assert "send 2 requests for 8 x any GPU, or ask for 16 x any GPU where" in problem.message
+    assert "ask for 16 x any GPU, which" in problem.message
+    assert problem.message.endswith("send 2 requests for 8 x any GPU")
 
 
 @pytest.mark.parametrize(

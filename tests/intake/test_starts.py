@@ -12,7 +12,7 @@ from lessor.domain.errors import Invalid
 from lessor.domain.request import Limits
 from lessor.intake import Draft, parse_request_text
 from lessor.when import UnclearEndError, end_after, parse_start
-from tests.intake.test_request_text import NOW, Offer
+from tests.intake.typed import NOW, Offer
 from tests.intake.test_when import BERLIN, NOWS, TEXTS, WEDNESDAY, ZONES
 
 LIMITS = Limits(("research",), ("research-us",), schedules=("office", "nights-off"))
