@@ -12,8 +12,8 @@ from lessor.domain.errors import Invalid
 from lessor.domain.request import Limits
 from lessor.intake import Draft, parse_request_text
 from lessor.when import UnclearEndError, end_after, parse_start
-from tests.intake.typed import NOW, Offer
 from tests.intake.test_when import BERLIN, NOWS, TEXTS, WEDNESDAY, ZONES
+from tests.intake.typed import NOW, Offer
 
 LIMITS = Limits(("research",), ("research-us",), schedules=("office", "nights-off"))
 WHAT = '2 x a100 80gb training "fine-tune the ranking model" team:research in research-us'
