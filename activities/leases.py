@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from lessor.contracts import LeaseRef
 from lessor.domain.lease import Lease
@@ -18,5 +18,6 @@ def lease_of(book: LeaseBook, ref: LeaseRef) -> Lease:
         raise ApplicationError(
             f"the ledger has {found} of {ref.lease_id}, revision {ref.revision} is needed; trying again",
             type=ErrorType.RETRY,
+            category=ApplicationErrorCategory.BENIGN,
         )
     return lease
