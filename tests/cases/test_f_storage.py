@@ -13,13 +13,14 @@ import pytest
 from lessor.catalog import load_catalogue
 from lessor.catalog.pricelist import DatedDisks, DatedPrices
 from lessor.contracts import Verb
-from lessor.domain import billing, costing, life, pausing, storage, suspension
+from lessor.domain import billing, costing, disks, life, pausing, storage, suspension
 from lessor.domain.billing import Span, Storage
 from lessor.domain.budget import MILLIONTHS
 from lessor.domain.ladder import Why
 from lessor.domain.lease import Lease, State
 from lessor.domain.money import Money
 from lessor.domain.quota import Account, QuotaPlan
+from lessor.domain.resource import Condition, Disk, Kind, Resource, Sighting
 from lessor.ledger import open_ledger
 from lessor.metering import metered
 from tests.builders import ACCESS, RESOURCES, a_lease, usd
@@ -163,6 +164,27 @@ async def test_F30_a_lease_that_is_stopped_by_its_owner_goes_on_costing_its_disk
     expected = storage.cost((replace(disks, end=now),), now, "USD")
     assert costing.storage_cost(lease, now) == expected
     assert lease.cost(now) == (costing.compute_cost(lease, now) or usd("0")) + (expected or usd("0"))
+
+
+def test_F30_storage_that_people_make_themselves_is_on_their_line_as_well_and_only_while_it_is_there() -> None:
+    """A namespace lease comes without a disk; 1,000 GiB that its people claim cost 100 USD a month."""
+    begin, grown, gone = NOVEMBER + 15 * DAY, DECEMBER, DECEMBER + 10 * DAY
+    lease, ledger = running(gib=0), open_ledger("sqlite://")
+    looks = [(begin + 4 * MINUTE, 1_000), (grown, 2_000), (gone, None), (gone + DAY, None)]
+    for at, gib in looks:
+        disk = Disk(begin, gib, usd("0.10"), "team/data")
+        seen = () if gib is None else (Resource(Kind.VOLUME, "pv@1", Condition.RUNNING, disk=disk),)
+        change = disks.judged(lease, Sighting(seen, at), at)
+        lease = change.lease
+        if change.events:
+            ledger.record(lease, change.events, metered(lease, UTC_MONTHS, at))
+    assert [(one.start, one.end, one.gib) for one in lease.storage] == [(begin, grown, 1_000), (grown, gone, 2_000)]
+    found = {e.commitment.month: e.commitment for e in ledger.taken(Account("ml"), MONTHS)}
+    ledger.close()
+    compute = {"2026-11": 30 * 24 * 2 * MILLIONTHS, "2026-12": 20 * 24 * 2 * MILLIONTHS}
+    assert (found["2026-11"].money or 0) - compute["2026-11"] == 50 * MILLIONTHS
+    assert (found["2026-12"].money or 0) - compute["2026-12"] == round(Fraction(200 * 10, 31) * MILLIONTHS)
+    assert costing.storage_cost(lease, DECEMBER + 25 * DAY) == costing.storage_cost(lease, gone) == usd("114.52")
 
 
 @pytest.mark.parametrize("restarts", [(), (11,), (11, 12, 13)])

@@ -18,6 +18,7 @@ from tests.builders import LEASE_ID
 from tests.kube.ground import HERE, PACE, RealGround
 from tests.kube.nodes import STORAGE_CLASS, until
 from tests.providers.attempts import silent
+from tests.providers.kube_storage import charged_while_it_is_there
 from tests.providers.kube_world import PLACE, KubeWorld
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(300)]
@@ -128,3 +129,7 @@ def test_D08_a_retained_disk_outlives_the_claim_of_a_template_and_is_told(world:
     world.place = replace(world.place, delete_retained=True)
     world.provider().delete(LEASE_ID, PLACE, known, silent)
     assert provider.look(LEASE_ID, PLACE, known).clean
+
+
+def test_F30_storage_that_people_make_is_charged_while_its_volume_is_there(world: KubeWorld) -> None:
+    charged_while_it_is_there(world, STORAGE_CLASS, until)

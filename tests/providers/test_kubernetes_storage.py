@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from lessor.providers.kubernetes import inventory, offers
 from lessor.providers.kubernetes.api import CLAIM, NAMESPACE, VOLUME, Obj
 from lessor.providers.kubernetes.place import KubernetesPlace
 from tests.providers.kube_ends import BEGIN, LABELS, LEASE, Leased
+from tests.providers.kube_storage import charged_while_it_is_there
+from tests.providers.kube_world import KubeWorld, simulated_ground
 
 HOUR = timedelta(hours=1)
 PRICE = Money(Decimal("0.10"))
@@ -157,3 +160,18 @@ def test_every_claim_is_seen_however_many_there_are(there: Leased) -> None:
         there.claim(f"data-{n:03}")
     found = inventory.look(there.site, LEASE, [there.record]).resources
     assert len([one for one in found if one.kind is Kind.CLAIM]) == 130
+
+
+def test_F30_storage_that_people_make_is_charged_while_its_volume_is_there(tmp_path: Path) -> None:
+    """As on a real server, see `test_kubernetes_real_ends`."""
+    with simulated_ground(tmp_path) as ground:
+
+        def until(holds: Callable[[], object]) -> None:
+            for _ in range(60):
+                if holds():
+                    return
+                ground.sleep(1)
+            raise AssertionError("nothing came of a minute's waiting")
+
+        ground.running.create("StorageClass", {"metadata": {"name": "at-once"}, "provisioner": "csi.example.test"})
+        charged_while_it_is_there(KubeWorld(ground), "at-once", until)
