@@ -30,4 +30,4 @@ def kept(now: Standing, terms: str) -> Heard | None:
     """What is kept of what was told; `None` where that is the same as never having heard anything."""
     if now.verdict is Verdict.BUSY and not now.idle_gpus and not now.faulty:
         return None
-    return Heard(replace(now, tracks=(), sources=()), terms)
+    return Heard(replace(now, tracks=(), sources=(), promised=()), terms)

@@ -40,7 +40,9 @@ def test_promised_gpus_that_no_pod_holds_are_idle_after_a_whole_window() -> None
     assert (found.gpus, found.idle_gpus, found.unheld, found.unheld_since) == (4, 4, 4, at(1))
     assert (found.covered, found.peak_engine, found.problem) == (1.0, None, "")
     assert unheld.words(found, "08:01") == "0 of 4 promised GPUs held by any pod since 08:01"
-    assert figures(found)["unheld"] == "0 of 4 promised GPUs held by any pod since 2026-11-27T08:01:00+00:00"
+    recorded, since = figures(found), "2026-11-27T08:01:00+00:00"
+    assert (recorded["unheld"], recorded["unheld_since"]) == ("4", since)
+    assert recorded["pods"] == f"0 of 4 promised GPUs held by any pod since {since}"
 
 
 def test_where_nobody_counts_what_pods_hold_nothing_is_known_and_nothing_idle() -> None:
