@@ -161,13 +161,9 @@ class Guard:
         return told
 
     async def _told_unleased(self, teller: Teller, strays: Mapping[Place, Strays], look: _Look) -> None:
-        """Each place by itself. One of which nothing was read is read again, until its day's word was told."""
+        """Each place by itself, once a day; until there is something to tell it is looked for at every look."""
         for place, seen in strays.items():
-            if seen.found:
-                told = await teller.tell(saying.unleased(place, seen.found, seen.problems, look.at))
-            else:
-                told = not seen.problems
-            if told:
+            if seen.found and await teller.tell(saying.unleased(place, seen.found, seen.problems, look.at)):
                 self._notebook.save_message(MessageRef(_today(place, look.at), place.name, ts=saying.day(look.at)))
 
     async def _warned(self, teller: Teller, findings: Sequence[Finding], look: _Look) -> list[Finding]:

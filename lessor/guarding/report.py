@@ -68,7 +68,8 @@ class Report:
 def lines(report: Report) -> Iterator[str]:
     """For people: what is as it should be in one line for each place, everything else by itself."""
     for look in report.places:
-        yield f"{look.place}: {look.leases} leases{_counts(report, look.place)}"
+        count = f"{look.leases} lease{'' if look.leases == 1 else 's'}"
+        yield f"{look.place}: {count}{_counts(report, look.place)}"
         yield from (f"{look.place}: not read whole: {problem}" for problem in look.problems)
     for one in report.findings:
         if one.stand not in (Stand.FINE, Stand.RESTING):

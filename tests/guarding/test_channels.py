@@ -124,7 +124,7 @@ async def test_slack_tells_the_owner_and_the_administrators_channel_once(slack: 
     stop = int((NOW + 30 * MINUTE).timestamp())
     assert text.startswith(f"*{LEASE} of Requester runs past its end and is stopped <!date^{stop}^")
     assert "What: g5.xlarge in us-east-1, in research. Its end was <!date^" in text
-    assert "its end has passed by 3 h." in text
+    assert "Its end has passed by 3 h." in text
     assert f"`/gpu extend {LEASE} WHEN`: if it is needed longer, and lessor answers" in text
 
 

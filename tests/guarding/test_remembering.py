@@ -53,6 +53,15 @@ async def test_what_nobody_knows_of_it_is_said(scene: Scene) -> None:
     )
 
 
+async def test_what_turns_up_later_in_the_day_is_told_the_same_day(scene: Scene) -> None:
+    await scene.look()
+    scene.grounds.strays = {"research": (a_stray(),)}
+    scene.pass_time(5 * MINUTE)
+    await scene.look()
+    await scene.look()
+    assert scene.told() == ["unleased research"]
+
+
 async def test_a_place_that_was_not_counted_is_counted_again_the_same_day(scene: Scene) -> None:
     scene.grounds.problems["research"] = ("throttled",)
     await scene.look()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from lessor.domain.guarding import Dated
 from lessor.domain.money import Money
@@ -15,9 +17,10 @@ from lessor.providers.aws.ends import GPU_FAMILY
 from lessor.providers.aws.tags import pairs
 from tests.builders import LEASE_ID
 from tests.providers.attempts import silent
-from tests.providers.aws_world import World, administrator, place
+from tests.providers.aws_world import CATALOGUE, World, administrator, place, shared_session
 
 ANYWHERE = place(region="")
+GUARD_POLICY = Path(__file__).parents[2] / "deploy" / "aws" / "guard-policy.json"
 
 
 @pytest.fixture
@@ -151,7 +154,7 @@ def test_a_machine_is_told_of_where_its_price_and_its_gpus_are_not_known(world: 
     theirs = started(world, "g5.xlarge")
     world.controls.make_pricing_unreachable()
     world.controls.deny("ec2:DescribeInstanceTypes")
-    provider = Ec2Provider(world.places, world.provider()._offers._catalogue, clock=world.now, sleep=world.sleep)
+    provider = Ec2Provider(world.places, CATALOGUE, clock=world.now, sleep=world.sleep)
     (one,) = provider.unleased(place()).found
     assert one.ref == theirs
     assert one.what.startswith("g5.xlarge in us-east-1")
@@ -171,3 +174,19 @@ def test_reading_needs_no_right_to_touch_anything(world: World, provider: Ec2Pro
     world.controls.deny(action)
     assert world.provider().dated(ANYWHERE).problems == ()
     assert world.provider().unleased(ANYWHERE).problems == ()
+
+
+def test_the_guards_own_policy_is_all_that_it_needs(world: World, provider: Ec2Provider) -> None:
+    world.lease(provider, world.order(provider, Need("A10G", 1)))
+    started(world, "g5.xlarge")
+    world.controls.enforce_iam(policies=[str(GUARD_POLICY)])
+    guards = Ec2Provider(world.places, CATALOGUE, clock=world.now, sleep=world.sleep)
+    assert guards.dated(place()).problems == ()
+    found = guards.unleased(place())
+    assert (found.problems, len(found.found)) == ((), 1)
+    assert found.found[0].hourly is not None
+    assert found.found[0].what.startswith("g5.xlarge (1 x A10G)")
+    guards.stop(LEASE_ID, place(), silent)
+    assert [one.awake for one in guards.dated(place()).dated] == [False]
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        shared_session().client("ec2", "us-east-1").terminate_instances(InstanceIds=[found.found[0].ref])
