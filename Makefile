@@ -3,8 +3,10 @@
 UV_VERSION := 0.13.9
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then command -v $$p; break; fi; done)
-PYTEST_WORKERS ?= auto
+# Much of a test is waiting for a server or a browser, so two more than there are processors.
+PYTEST_WORKERS ?= $(shell expr $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) + 2)
 PYTEST_ARGS ?=
+PYTEST_SPREAD := -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 PORT_BASE ?=
 
 BOOTSTRAP := .venv-bootstrap
@@ -17,7 +19,7 @@ LOCKED := pyproject.toml uv.lock
 WITH_KUBE = assets=$$(sh scripts/get-kube.sh) && KUBEBUILDER_ASSETS="$$assets"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test check lint types imports unit e2e bench kube-assets screenshots histories format clean
+.PHONY: help setup demo up test ready programs check lint types imports unit e2e bench kube-assets screenshots histories format clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,10 +32,15 @@ demo: .venv/.for-use ## Play the whole life of a GPU lease, here, in about a min
 up: .venv/.for-use ## Start everything on this machine and stay; PORT_BASE=9000 moves all its ports
 	@$(BIN)/lessor up$(if $(PORT_BASE), --port-base $(PORT_BASE))
 
-test: check ## Lint, types, import contracts and all tests, the browser's included
+test: ready ## Lint, types, import contracts and all tests, the browser's included
+	@$(WITH_KUBE) $(BIN)/pytest $(PYTEST_SPREAD) $(PYTEST_ARGS)
+
+# What a test run needs, in parts that can be made side by side: `make -j3 ready`.
+ready: check programs kube-assets
+
+programs: .venv/.for-tests
 	@sh scripts/get-browser.sh
 	@sh scripts/get-prometheus.sh
-	@$(WITH_KUBE) $(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 check: lint types imports
 
@@ -49,7 +56,7 @@ imports: .venv/.for-tests ## Which package may import which
 
 unit: .venv/.for-tests ## All tests that need no browser
 	@sh scripts/get-prometheus.sh
-	@$(WITH_KUBE) $(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile -m "not browser" $(PYTEST_ARGS)
+	@$(WITH_KUBE) $(BIN)/pytest $(PYTEST_SPREAD) -m "not browser" $(PYTEST_ARGS)
 
 e2e: .venv/.for-tests ## The whole story in a browser
 	@sh scripts/get-browser.sh

@@ -6,12 +6,14 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from lessor.ledger import SqlLedger, open_ledger
 from lessor.sandbox.aws.server import RunningSimulator, running_aws_simulator
+from tests import spreading
 from tests.servers import PostgresServer, postgres
 
 # Time says nothing about correctness on a shared machine; in CI the examples are the same in each run.
@@ -19,6 +21,16 @@ settings.register_profile(
     "lessor", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=os.environ.get("CI") == "true"
 )
 settings.load_profile("lessor")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = spreading.in_order(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.Spread | None:
+    return spreading.scheduler(config, log)
+
 
 BOTH = [pytest.param("sqlite"), pytest.param("postgresql", marks=pytest.mark.postgres)]
 

@@ -37,6 +37,13 @@ def test_make_test_runs_every_check_and_ends_with_pytest() -> None:
     assert "--locked" in commands
 
 
+def test_what_ci_makes_beside_each_other_is_all_of_it_and_is_not_made_again() -> None:
+    whole = _run("make", "--dry-run", "--always-make", "test").stdout.strip().splitlines()
+    before = _run("make", "--dry-run", "--always-make", "ready").stdout.strip().splitlines()
+    assert before == whole[:-1]
+    assert _run("make", "--dry-run", "--assume-old=ready", "test").stdout.strip().splitlines() == whole[-1:]
+
+
 def test_make_demo_installs_no_test_tools() -> None:
     commands = _run("make", "--dry-run", "--always-make", "demo").stdout
     assert "--extra sandbox" in commands
@@ -56,7 +63,7 @@ def test_ci_runs_the_same_command_and_skips_nothing() -> None:
     text = ci.read_text()
     assert "set -euo pipefail" in text
     assert "export CI=true" in text
-    assert text.rstrip().endswith("make test")
+    assert text.rstrip().endswith("\nmake -j3 ready\nmake --assume-old=ready test")
     assert subprocess.run(["bash", "-n", str(ci)], check=False).returncode == 0
 
 
