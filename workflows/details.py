@@ -7,7 +7,8 @@ from datetime import datetime
 
 from lessor.domain import capping, changes, ends, rungs, suspension
 from lessor.domain.approval import Step, Vote
-from lessor.domain.costing import storage_cost
+from lessor.domain.costing import added_cost, storage_cost
+from lessor.domain.disks import added
 from lessor.domain.lease import Lease, Span
 from lessor.domain.request import spell
 
@@ -176,6 +177,7 @@ def _ended(lease: Lease, now: datetime) -> list[tuple[str, str]]:
         ("cost so far", f"{cost or 'unknown'} for {spell(lease.hours(now))}" if spans else ""),
         ("may cost at most", capping.spelled(lease, now)),
         ("of that for disks", str(storage_cost(lease, now) or "unknown") if lease.storage else ""),
+        ("of that for added disks", str(added_cost(lease, now) or "unknown") if added(lease.storage) else ""),
         ("ended by", _text(lease.ending_reason, 200)),
         ("stopped", f"{_time(lease.stopped_at)}, deleted after {spell(lease.terms.grace)}" if lease.stopped_at else ""),
         ("left over", ", ".join(f"`{r}`" for r in lease.left[:20])),

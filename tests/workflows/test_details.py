@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 
 from lessor.domain import excuses, pausing
 from lessor.domain.approval import Step, Vote
+from lessor.domain.billing import Storage
 from lessor.domain.lease import Lease, State
 from lessor.domain.pending import Changes, Counter, Exemption, Question, Wish
-from tests.builders import APPROVED, ASKED, ENDS, MORNINGS, READY, REQUESTER, a_lease, a_request, a_step
+from tests.builders import APPROVED, ASKED, ENDS, MORNINGS, READY, REQUESTER, a_lease, a_request, a_step, usd
 from tests.idleness import after, told_idle, warned
 from workflows.details import details
 
@@ -107,3 +108,14 @@ def test_what_people_said_of_a_lease_that_does_nothing_is_there() -> None:
     )
     spared = details(told_idle(stops=False), after(HOUR))
     assert "| stops as idle | the policy for it only warns |" in spared
+
+
+def test_what_disks_cost_that_people_added_stands_beside_what_all_of_them_cost() -> None:
+    """November has 720 hours: 7,200 GiB at 0.10 USD are 1 USD an hour."""
+    ours = Storage(READY, None, 7_200, usd("0.10"))
+    theirs = replace(ours, gib=14_400, disk="volume:pv@1", name="team/data")
+    shown = rows(replace(a_lease(), storage=(ours, theirs)), READY + HOUR)
+    assert (shown["of that for disks"], shown["of that for added disks"]) == ("3.00 USD", "2.00 USD")
+    assert "of that for added disks" not in rows(replace(a_lease(), storage=(ours,)), READY + HOUR)
+    unknown = rows(replace(a_lease(), storage=(replace(theirs, monthly=None),)), READY + HOUR)
+    assert unknown["of that for added disks"] == "unknown"
