@@ -59,6 +59,7 @@ class SweepActivities:
             seen = sweep.compare(leases, found, dict(wanted.missing), at)
             news = (*seen.away, *seen.awake, *faults.untold(leases, found, at), *sweep.unbilled(leases, found, at))
             told = await each(news, self._tell)
+            blind = sweep.unread(found)[:1_000]
             over = await asyncio.to_thread(self._left_over, {lease.id for lease in leases}, found, at)
         return PlaceReport(
             place,
@@ -68,9 +69,10 @@ class SweepActivities:
             told=tuple(one.lease_id for one, answer in told if answer is True)[:NAMED],
             left_over=over,
             missing=tuple(seen.missing.items()),
-            problem="; ".join(p for p in (seen.brake, trouble(told)) if p),
+            problem="; ".join(p for p in (seen.brake, blind, trouble(told)) if p),
             brake=seen.brake,
             faults=faults.reported(found)[:NAMED],
+            blind=blind,
         )
 
     @activity.defn

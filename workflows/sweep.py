@@ -81,6 +81,8 @@ def _pages(outcome: SweepOutcome) -> Iterable[PageInput]:
             yield PageInput(Alarm.BRAKE, str(report.place), report.brake)
         if report.unread >= sweep.UNREAD:
             yield PageInput(Alarm.UNREAD, str(report.place), report.problem)
+        if report.blind:
+            yield PageInput(Alarm.RIGHTS, str(report.place), report.blind)
         for machine, words in report.faults:
             yield PageInput(Alarm.UNFIT, f"{report.place}/{machine}", words)
     runs = outcome.runs

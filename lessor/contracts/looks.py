@@ -28,7 +28,8 @@ class PlaceReport:
     `complete` is false when anything was unread; then nothing was compared, and `missing` is as it was before.
     `told` are leases that were told; `left_over` are leases on record as over of which something is still there.
     `brake` says why absences were ignored; `unread` counts the readings in a row, up to this one, that were incomplete.
-    `faults` are machines that something is wrong with, and what.
+    `faults` are machines that something is wrong with, and what. `blind` says which kinds may not be read although the
+    rest was, and why.
     """
 
     place: Place
@@ -42,6 +43,7 @@ class PlaceReport:
     brake: str = ""
     unread: int = 0
     faults: tuple[tuple[str, str], ...] = ()
+    blind: str = ""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ Shown = TypeVar("Shown")
 
 def judged(lease: Lease, sighting: Sighting, now: datetime) -> Change:
     """What a look shows of added disks, on the bill. Nothing changes unless it is news; an incomplete look is none."""
-    if not sighting.complete:
+    if not sighting.knows(Kind.VOLUME, Kind.CLAIM):
         return Change(lease, ())
     after = bill(lease, sighting.resources, now, sighting.unnamed)
     if after == lease.storage:

@@ -63,6 +63,10 @@ class Disk:
     name: str = ""
 
 
+EVERY = "*"
+"""The end of an id that stands for all of a kind, whatever there is: nobody could read it."""
+
+
 @dataclass(frozen=True)
 class Resource:
     """One thing in a place. `id` is the provider's; `reason` is the provider's own word for its state.
@@ -106,6 +110,11 @@ class Tagged(Resource):
     lease: str = ""
     changed_at: datetime | None = None
 
+    @property
+    def unread(self) -> bool:
+        """Whether it stands for all of its kind that the lease may have."""
+        return self.condition is Condition.UNKNOWN and self.id.endswith(f"/{EVERY}")
+
 
 @dataclass(frozen=True)
 class Sighting:
@@ -114,6 +123,7 @@ class Sighting:
     `foreign` are refs of what carries the lease's mark and is not shown to be ours: it never becomes a record of the
     lease, which would prove it. All that is left is kept on purpose before `kept_until`, where that is said. `unnamed`
     counts what was seen as well and is too much to carry: of what is not among `resources` nothing is known then.
+    `unread` are kinds that may not be read where that is all that is missing: only of them nothing is known.
     """
 
     resources: tuple[Resource, ...]
@@ -123,6 +133,11 @@ class Sighting:
     foreign: tuple[str, ...] = ()
     kept_until: datetime | None = None
     unnamed: int = 0
+    unread: tuple[Kind, ...] = ()
+
+    def knows(self, *kinds: Kind) -> bool:
+        """Whether all that there is of these kinds was read."""
+        return self.complete or (bool(self.unread) and not set(kinds) & set(self.unread))
 
     @property
     def left(self) -> tuple[Resource, ...]:

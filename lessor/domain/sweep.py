@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from lessor.domain import disks
 from lessor.domain.lease import IN_USE, Lease, State
-from lessor.domain.resource import COMPUTE, Condition, Resource, Tagged
+from lessor.domain.resource import COMPUTE, Condition, Kind, Resource, Tagged
 from lessor.domain.resting import rests_since
 from lessor.domain.takedown import SETTLING
 
@@ -104,9 +104,16 @@ def unbilled(leases: Iterable[Lease], found: Iterable[Tagged], at: datetime) -> 
     news = []
     for lease in leases:
         seen = shown.get(lease.id, [])
+        if any(one.unread and one.kind is Kind.VOLUME for one in seen):
+            continue
         if lease.state in LOOKS and disks.bill(lease, seen, at) != lease.storage:
             news.append(Away(lease.id, lease.id, Condition.UNKNOWN, "its disks are not as they are billed", at))
     return tuple(news)
+
+
+def unread(found: Iterable[Tagged]) -> str:
+    """Why kinds of things could not be read at all, each reason once."""
+    return "; ".join(dict.fromkeys(one.reason for one in found if one.unread))
 
 
 def ripe(lease: Lease, now: datetime) -> bool:

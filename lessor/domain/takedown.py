@@ -76,11 +76,12 @@ def lost(lease: Lease, reason: str, seen_at: datetime, now: datetime, *, gone: b
 def observed(lease: Lease, sighting: Sighting, reason: str, seen_at: datetime, now: datetime) -> Change:
     """Judge a second look at a lease that was reported gone, stopped, or running though it rests (law 2).
 
-    Nothing changes unless the look was complete and none of the lease's compute can still be running. A lease with
-    some of several machines left goes on: its owner decides. One that rests is stopped by intention.
+    Nothing changes unless the look showed all that there is of its kinds, and none of the lease's compute can still be
+    running. A lease with some of several machines left goes on: its owner decides. One that rests is stopped by
+    intention.
     """
     known = [r for r in lease.resources if r.kind in COMPUTE]
-    if lease.state not in (*IN_USE, State.STOPPED) or not sighting.complete or not known:
+    if lease.state not in (*IN_USE, State.STOPPED) or not known or not sighting.knows(*(r.kind for r in known)):
         return Change(lease, ())
     seen = {r.ref: r for r in sighting.resources}
     settled = lease.ready_at is not None and now - lease.ready_at >= SETTLING
@@ -204,12 +205,11 @@ def _billed(lease: Lease, sighting: Sighting, now: datetime) -> Lease:
 
     Others' things that carry its mark are not on its bill.
     """
-    if not sighting.complete:
-        return lease
     ours = [r for r in sighting.left if r.ref not in sighting.foreign]
-    if not any(r.kind in COMPUTE and r.condition in BILLED for r in ours):
+    if sighting.knows(*COMPUTE) and not any(r.kind in COMPUTE and r.condition in BILLED for r in ours):
         lease = replace(lease, spans=billing.ended(lease.spans, now))
-    if not any(r.kind in HOLDS_DISKS and r.disk is None for r in ours) and not sighting.unnamed:
+    known = sighting.knows(*HOLDS_DISKS) and not sighting.unnamed
+    if known and not any(r.kind in HOLDS_DISKS and r.disk is None for r in ours):
         lease = replace(lease, storage=_launched_ended(lease.storage, now))
     return lease
 

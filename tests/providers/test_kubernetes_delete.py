@@ -119,8 +119,6 @@ def test_what_cannot_be_read_is_unknown_and_nothing_is_deleted(leased: Leased, k
     assert (sighting.complete, sighting.clean, sighting.problem) == (False, False, "you may not")
     with pytest.raises(PermanentError, match="you may not"):
         leased.delete(leased.record)
-    with pytest.raises(PermanentError, match="you may not"):
-        inventory.conditions(leased.site)
     assert leased.writes() == []
 
 

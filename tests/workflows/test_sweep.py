@@ -17,7 +17,7 @@ from lessor.contracts import Alarm, PageInput, RunsReport, SweepInput, SweepRuns
 from lessor.domain import transitions
 from lessor.domain.lease import State
 from lessor.domain.request import Place
-from lessor.domain.resource import Condition
+from lessor.domain.resource import Condition, Kind
 from lessor.ports import Ended, PermanentError
 from tests.fakes import throttled
 from tests.world import PLACE, REQUESTER, World
@@ -39,6 +39,19 @@ async def test_a_place_that_cannot_be_read_whole_changes_nothing(world: World, t
     assert (await world.lease(handle)).state is State.ACTIVE
     assert world.cloud.times("conditions") == 1
     assert world.cloud.times("attribute") == 0
+
+
+async def test_a_kind_that_may_not_be_read_is_told_to_administrators_and_hides_nothing_else(world: World) -> None:
+    handle = await world.active()
+    await world.sleep(11 * MINUTE)
+    (machine,) = world.cloud.alive(handle.id)
+    every = replace(machine, kind=Kind.VOLUME, id=f"{handle.id}/*", condition=Condition.UNKNOWN, reason="forbidden")
+    world.cloud.machines[every.id], world.cloud.owners[every.id] = every, handle.id
+    world.turn(handle, Condition.STOPPED, "stopped outside")
+    report = (await world.sweep()).places[0]
+    assert (report.complete, report.blind, report.problem) == (True, "forbidden", "forbidden")
+    assert report.told == (handle.id,)
+    assert world.notifier.paged == [PageInput(Alarm.RIGHTS, str(WHOLE_PLACE), "forbidden")]
 
 
 async def test_open_leases_are_not_resumed(world: World) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from lessor.contracts import LABEL_LEASE, LABEL_MANAGED_BY, LABEL_TEAM, MANAGED_BY
 from lessor.domain.identity import LEASE_ID
 from lessor.domain.request import LeaseKind
-from lessor.domain.resource import Condition, Kind, Resource, Sighting, Tagged
+from lessor.domain.resource import EVERY, Condition, Kind, Resource, Sighting, Tagged
 from lessor.ports import Heartbeat, ProviderError
 from lessor.providers.kubernetes import owners, pods, seen, volumes
 from lessor.providers.kubernetes.amiss import looked_over
@@ -24,6 +24,7 @@ from lessor.providers.kubernetes.api import (
     ApiKind,
     Obj,
 )
+from lessor.providers.kubernetes.forbidden import Forbidden
 from lessor.providers.kubernetes.misplaced import Around
 from lessor.providers.kubernetes.ours import Record, applied_by_us, identity, labels, made_by_us, note, noted_at
 from lessor.providers.kubernetes.owners import Top, Tree
@@ -98,8 +99,12 @@ class Inventory:
         return until if until > site.clock() else None
 
 
-def read(site: Site, lease_id: str, known: Sequence[Resource] = ()) -> Inventory:
-    """Everything of one lease. Raises `ProviderError` if anything was unread."""
+def read(site: Site, lease_id: str, known: Sequence[Resource] = (), forbidden: Forbidden | None = None) -> Inventory:
+    """Everything of one lease. Raises `ProviderError` if anything was unread.
+
+    With `forbidden` that is kept there of what may not be read and decides nothing but what it is itself: what keeps
+    pods alive, claims, volumes and copies. Whose a volume is cannot be told where claims are not read.
+    """
     record = Record.of(lease_id, known)
     marked = f"{LABEL_LEASE}={lease_id}"
     named = site.api.get(NAMESPACE, lease_id)
@@ -109,36 +114,45 @@ def read(site: Site, lease_id: str, known: Sequence[Resource] = ()) -> Inventory
         # It is the one on record, and somebody has taken our label off: it is shown, and touched no more.
         spaces += [named] if named["metadata"]["uid"] not in {one["metadata"]["uid"] for one in spaces} else []
     foreign = [(Kind.NAMESPACE, one) for one in spaces]
-    foreign += [(kind, one) for kind, one in _elsewhere(site, marked) if space is None or not _inside(one, space)]
-    return Inventory(
-        record,
-        space,
-        tuple(foreign),
-        owners.read(site, lease_id) if space is not None else Tree(),
-        tuple(site.api.list(CLAIM, lease_id)) if space is not None else (),
-        tuple(one for one in site.api.list(VOLUME) if volumes.bound_in(one, lease_id)),
-    )
+    listed = _listing(site, forbidden)
+    copies = _elsewhere(listed, marked)
+    foreign += [(kind, one) for kind, one in copies if space is None or not _inside(one, space)]
+    claims = tuple(listed(CLAIM, Kind.CLAIM, lease_id)) if space is not None else ()
+    disks = tuple(one for one in listed(VOLUME, Kind.VOLUME) if volumes.bound_in(one, lease_id))
+    if forbidden is not None and CLAIM in forbidden.refused and disks:
+        forbidden.kinds.add(Kind.VOLUME)
+        disks = ()
+    tree = owners.read(site, lease_id, forbidden) if space is not None else Tree()
+    return Inventory(record, space, tuple(foreign), tree, claims, disks)
 
 
 def look(site: Site, lease_id: str, known: Sequence[Resource] = ()) -> Sighting:
     """All of the lease; `complete` is false if anything was unread. A launch whose answer is unclear is `unknown`."""
-    now = site.clock()
+    now, forbidden = site.clock(), Forbidden()
     try:
-        found = read(site, lease_id, known)
+        found = read(site, lease_id, known, forbidden)
     except ProviderError as error:
         return Sighting((), now, complete=False, problem=str(error))
     late = [_unclear(one) for one in found.record.missing(found.namespace, now)]
     return Sighting(
-        (*found.resources(site, now), *late), now, foreign=found.not_ours, kept_until=found.kept_until(site)
+        (*found.resources(site, now), *late),
+        now,
+        complete=not forbidden.kinds,
+        problem=forbidden.problem,
+        foreign=found.not_ours,
+        kept_until=None if forbidden.kinds else found.kept_until(site),
+        unread=forbidden.unread,
     )
 
 
 def conditions(site: Site) -> tuple[Tagged, ...]:
     """Every namespace, workload, claim and volume of ours. Raises `ProviderError` when any page is missing.
 
-    Where the pods of one namespace may not be read its condition is unknown, and the others are told (case D15).
+    Where the pods of one namespace may not be read its condition is unknown, and the others are told (case D15). Where
+    a kind may not be read something unknown stands for all of it that each lease may have.
     """
-    managed, now = f"{LABEL_MANAGED_BY}={MANAGED_BY}", site.clock()
+    managed, now, forbidden = f"{LABEL_MANAGED_BY}={MANAGED_BY}", site.clock(), Forbidden()
+    listed = _listing(site, forbidden)
     leased = _leases(site)
     by_space, unread = pods.by_namespace(site, leased)
     around = Around(site)
@@ -146,21 +160,23 @@ def conditions(site: Site) -> tuple[Tagged, ...]:
     for name, space in leased.items():
         resource = _known(_space(site, space, by_space[name], around), unread.get(name, ""))
         found.append(Tagged(**vars(resource), lease=name, changed_at=seen.changed_at(space, by_space[name])))
-    for one in site.api.list(STATEFUL_SET, labels=managed):
+    for one in listed(STATEFUL_SET, Kind.WORKLOAD, labels=managed):
         if (name := one["metadata"]["namespace"]) in leased:
             mine = tuple(pod for pod in by_space[name] if _of(one, pod))
             resource = _known(seen.workload(Top(STATEFUL_SET, one, mine)), unread.get(name, ""))
             found.append(Tagged(**vars(resource), lease=name))
     theirs: dict[str, Obj] = {}
-    for one in site.api.list(CLAIM, labels=LABEL_LEASE):
+    for one in listed(CLAIM, Kind.CLAIM, labels=LABEL_LEASE):
         if (name := one["metadata"]["namespace"]) in leased:
             theirs |= _peoples(leased[name], (one,))
             found.append(Tagged(**vars(seen.claim(site, one, by_space[name], now)), lease=name))
-    for one in site.api.list(VOLUME):
+    for one in listed(VOLUME, Kind.VOLUME):
         name = str((one.get("spec", {}).get("claimRef") or {}).get("namespace", ""))
         if LEASE_ID.fullmatch(name):
             found.append(Tagged(**vars(_volume(site, one, theirs, now)), lease=name))
-    return tuple(found)
+    if CLAIM in forbidden.refused:
+        forbidden.kinds.add(Kind.VOLUME)
+    return (*found, *(_unread(kind, name, forbidden.problem) for kind in forbidden.unread for name in leased))
 
 
 def spaces(site: Site) -> tuple[tuple[Obj, Resource], ...]:
@@ -216,17 +232,30 @@ def namespace_of(site: Site, lease_id: str) -> Obj | None:
     return space if space is not None and made_by_us(space, lease_id) else None
 
 
+def _listing(site: Site, forbidden: Forbidden | None) -> Callable[..., Sequence[Obj]]:
+    """How kinds are read: what is forbidden is kept there, and raises without it."""
+
+    def listed(what: ApiKind, decides: Kind, namespace: str = "", *, labels: str = "") -> Sequence[Obj]:
+        if forbidden is None:
+            return site.api.list(what, namespace, labels=labels)
+        return forbidden.listed(site, what, decides, namespace, labels=labels)
+
+    return listed
+
+
+def _unread(kind: Kind, lease_id: str, why: str) -> Tagged:
+    return Tagged(kind, f"{lease_id}/{EVERY}", Condition.UNKNOWN, reason=why, lease=lease_id)
+
+
 def _known(resource: Resource, why_not: str) -> Resource:
     return replace(resource, condition=Condition.UNKNOWN, reason=why_not) if why_not else resource
 
 
-def _elsewhere(site: Site, marked: str) -> Iterator[tuple[Kind, Obj]]:
-    return ((shown, one) for kind, shown in ELSEWHERE.items() for one in _owned_by_none(site, kind, marked))
-
-
-def _owned_by_none(site: Site, kind: ApiKind, marked: str) -> Iterator[Obj]:
+def _elsewhere(listed: Callable[..., Sequence[Obj]], marked: str) -> Iterator[tuple[Kind, Obj]]:
     """Those that nothing of the cluster's own keeps: what an owner makes again is told by its owner."""
-    return (one for one in site.api.list(kind, labels=marked) if not one["metadata"].get("ownerReferences"))
+    for kind, shown in ELSEWHERE.items():
+        alone = (one for one in listed(kind, shown, labels=marked) if not one["metadata"].get("ownerReferences"))
+        yield from ((shown, one) for one in alone)
 
 
 def _inside(obj: Obj, space: Obj) -> bool:

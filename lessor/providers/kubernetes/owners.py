@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lessor.contracts import ANNOTATION_PREFIX
+from lessor.domain.resource import Kind
 from lessor.providers.kubernetes import versions
 from lessor.providers.kubernetes.api import (
     CRON_JOB,
@@ -29,6 +30,7 @@ from lessor.providers.kubernetes.api import (
     ApiKind,
     Obj,
 )
+from lessor.providers.kubernetes.forbidden import Forbidden
 from lessor.providers.kubernetes.ours import ending
 from lessor.providers.kubernetes.site import Site
 
@@ -119,13 +121,18 @@ class Tree:
         return tuple(pod for pod in self.pods if holds_device(pod))
 
 
-def read(site: Site, namespace: str) -> Tree:
-    """Pods first: an owner that is made between two reads is then seen, one that goes takes its pods along."""
+def read(site: Site, namespace: str, forbidden: Forbidden | None = None) -> Tree:
+    """Pods first: an owner that is made between two reads is then seen, one that goes takes its pods along.
+
+    With `forbidden` kinds of owners that may not be read are kept there; without it they raise, as everything else.
+    """
     pods = list(site.api.list(POD, namespace))
     added = (versions.served(site.api, kind, known) for kind, known in ADDED.items())
     served = [*BUILT_IN, *(kind for kind in added if kind is not None)]
-    owned = [(kind, obj) for kind in served for obj in site.api.list(kind, namespace)]
-    return _tree([(POD, pod) for pod in pods], owned, {(kind.group, kind.kind) for kind in (POD, *served)})
+    owned = [(kind, obj) for kind in served for obj in _listed(site, kind, namespace, forbidden)]
+    unread = forbidden.refused if forbidden else frozenset[ApiKind]()
+    known = {(kind.group, kind.kind) for kind in (POD, *served) if kind not in unread}
+    return _tree([(POD, pod) for pod in pods], owned, known)
 
 
 def holds_device(pod: Mapping[str, Any]) -> bool:
@@ -211,6 +218,12 @@ def _noted(kept: str, stop: Any) -> Any:
     if stop is True:
         return found if found is None or isinstance(found, bool) else False
     return found if isinstance(found, str) else None
+
+
+def _listed(site: Site, kind: ApiKind, namespace: str, forbidden: Forbidden | None) -> Sequence[Obj]:
+    return (
+        site.api.list(kind, namespace) if forbidden is None else forbidden.listed(site, kind, Kind.WORKLOAD, namespace)
+    )
 
 
 def _tree(pods: list[tuple[ApiKind, Obj]], owned: list[tuple[ApiKind, Obj]], known: set[tuple[str, str]]) -> Tree:
