@@ -110,6 +110,9 @@ def of_view(view: Mapping[str, Any]) -> Wish:
     )
 
 
+UNKNOWN_MOST = 40
+
+
 def of_request(request: Request, zone: str) -> Wish:
     """The same wish again, for a person in `zone` to change and send."""
     need = request.need
@@ -144,7 +147,7 @@ def of_draft(draft: Draft) -> Wish:
     need, place = draft.need or Need(), draft.place or Place("", "")
     return Wish(
         team=draft.team,
-        model=_model(need),
+        model=draft.unknown[:UNKNOWN_MOST] or _model(need),
         count=str(need.count),
         memory_gib=need.memory_gib,
         place=place.name,

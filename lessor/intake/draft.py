@@ -35,6 +35,11 @@ class OfferedPlace(Protocol):
     def kinds(self) -> tuple[LeaseKind, ...]: ...
 
 
+class OfferedModel(Protocol):
+    @property
+    def model(self) -> str: ...
+
+
 class Offered(Protocol):
     """What the person can choose from; the gateway's `Choices` is one."""
 
@@ -43,6 +48,9 @@ class Offered(Protocol):
 
     @property
     def places(self) -> Sequence[OfferedPlace]: ...
+
+    @property
+    def models(self) -> Sequence[OfferedModel]: ...
 
     @property
     def limits(self) -> Limits: ...
@@ -54,6 +62,7 @@ class Draft:
 
     `missing` and `problems` name fields as `FieldError` does: need, count, start, end, schedule, team, workload,
     purpose, market, place, kind, disk_gib, data, cap, tags. `places` are the names that can be chosen from.
+    `unknown` stands where a GPU model stands and is none: a form shows it there rather than a model that nobody named.
     """
 
     need: Need | None = None
@@ -73,6 +82,7 @@ class Draft:
     project: str = ""
     data: str = ""
     checkpoints: bool = False
+    unknown: str = ""
     cap: Money | None = None
     cap_text: str = ""
     kind: LeaseKind | None = None

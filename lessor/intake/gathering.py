@@ -51,7 +51,8 @@ class Gathering:
         self._refuse_nowhere()
         self._resolve_times()
         place = self.where or (place_of(self.offered.places[0]) if len(self.offered.places) == 1 else None)
-        self.need(in_place(self.said, place.provider if place else ""), "")
+        models = [one.model for one in self.offered.models]
+        self.need(in_place(self.said, place.provider if place else "", models), "")
         workload = self.single.get("workload")
         purpose = " ".join(self.words).strip(" ,;")
         present: dict[str, object] = {"need": self.said.need, "end": self.end_text, "team": team, "workload": workload}
@@ -79,6 +80,7 @@ class Gathering:
             cap=self.most,
             cap_text=self.cap_text,
             kind=LeaseKind(self.single["kind"]) if "kind" in self.single else None,
+            unknown=self.said.unknown if self.said.problem and not self.said.model else "",
             tags=self.tags,
             places=tuple(one.name for one in self.offered.places),
             missing=tuple(name for name, value in present.items() if not value and name not in wrong),
@@ -174,10 +176,7 @@ class Gathering:
     def model(self, value: str) -> None:
         """A GPU model or an instance type after `gpu:` or `type:`."""
         said = read_need(value, self.canonical) or read_resource(value)
-        if said is None:
-            self.wrong("need", f"'{value[:40]}' is no GPU model or instance type that is known here")
-        else:
-            self.need(said, value)
+        self.need(said or Said(unknown=value), value)
 
     def need(self, said: Said, text: str) -> bool:
         """Part of the need. False if it says another thing than what was said before."""

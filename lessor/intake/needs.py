@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lessor.domain.request import Need
@@ -29,6 +30,8 @@ MEMORY = re.compile(rf"(?:(\d{{1,9}}){TIMES})?(\d{{1,4}})\s?(?:gb|gib)(?:\s(?:gp
 RESOURCE = re.compile(rf"(?:(\d{{1,9}}){TIMES})?([a-z0-9][a-z0-9.-]{{0,252}}/[a-z0-9][a-z0-9._-]{{0,62}})")
 """A resource of a cluster. In a text it needs its count: without one it could be any address in a purpose."""
 UNKNOWN = re.compile(rf"(\d{{1,9}}){TIMES}([a-z0-9]\S*)")
+
+NEAR, NEAR_MOST, NAMED_MOST = 0.5, 3, 8
 
 POOLS = "machines"
 """The provider whose machines have names of their own."""
@@ -112,13 +115,26 @@ def read_unknown(text: str) -> Said | None:
     return Said(count=int(match[1]), unknown=match[2]) if match else None
 
 
-def in_place(said: Said, provider: str) -> Said:
-    """What an unknown word means in a place: in a pool the name of a machine, and the pool knows whether it has one."""
+def in_place(said: Said, provider: str, models: Sequence[str] = ()) -> Said:
+    """What an unknown word means in a place: in a pool the name of a machine, and the pool knows whether it has one.
+
+    Elsewhere it is a mistake, told with those of `models` that look like it, or else with what there is.
+    """
     if not said.unknown:
         return Said()
     if provider == POOLS and not (said.model or said.instance_type):
         return Said(model=said.unknown)
-    return Said(problem=f"'{said.unknown[:40]}' is no GPU model that is known here")
+    return Said(problem=f"'{said.unknown[:40]}' is no GPU model that is known here{_instead(said.unknown, models)}")
+
+
+def _instead(word: str, models: Sequence[str]) -> str:
+    """`; did you mean H100?`, `; there are: T4, L4 and 9 more`, or nothing where no models are known."""
+    by_form = {model.casefold(): model for model in models}
+    close = difflib.get_close_matches(word.casefold(), by_form, n=NEAR_MOST, cutoff=NEAR)
+    if close:
+        return f"; did you mean {' or '.join(by_form[one] for one in close)}?"
+    more = f" and {len(models) - NAMED_MOST} more" if len(models) > NAMED_MOST else ""
+    return f"; there are: {', '.join(models[:NAMED_MOST])}{more}" if models else ""
 
 
 def _number(text: str | None) -> int | None:

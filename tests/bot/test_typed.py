@@ -36,6 +36,20 @@ async def test_what_is_wrong_opens_the_form_with_all_that_was_typed(
     assert await requester.ephemerals() == []
 
 
+async def test_a_gpu_that_nobody_knows_stays_in_its_field_and_no_other_takes_its_place(world: World) -> None:
+    requester = world.slack.person("requester")
+    await requester.command("/gpu", 'request 2 x h10 8h team:research training in us "train it"')
+    form = await requester.wait_for_view("Price:")
+    assert "• *GPU*: 'h10' is no GPU model that is known here; there are: A100-80GB, L4\n" in visible_text(form)
+    (chosen,) = [
+        block["element"]["initial_option"]["value"]
+        for block in form["blocks"]
+        if block["type"] == "input" and block["element"]["action_id"] == "wish-model"
+    ]
+    assert chosen == "h10"
+    assert world.engine.leases == {}
+
+
 async def test_where_no_form_opens_any_more_the_typed_text_is_given_back(world: World) -> None:
     await world.slack.add_fault("error", "views.open", error="expired_trigger_id")
     requester = world.slack.person("requester")

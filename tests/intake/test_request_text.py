@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lessor.domain.request import Market, Need, Place, Request, Workload
 from lessor.gateway import PlaceChoice
+from lessor.offering import ModelChoice
 from lessor.ports import Team
 from lessor.when import End
 from tests.intake.typed import BERLIN, EXPECTED, US, WHOLE, Offer, read
@@ -27,6 +28,28 @@ def test_elsewhere_and_beside_a_model_a_name_is_an_unknown_model() -> None:
     for text in ("8 x dgx-1 2d in eu", "8 x dgx-1 2d", "8 x dgx-1 a100 80gb 2d in pool"):
         told = [problem.message for problem in read(text, offer).problems if problem.field == "need"]
         assert told == ["'dgx-1' is no GPU model that is known here"], text
+
+
+NAMES = ("T4", "L4", "A10G", "A100-40GB", "A100-80GB", "H100", "H200", "L40S", "MI300X", "V100")
+
+
+@pytest.mark.parametrize(
+    ("word", "instead"),
+    [
+        ("h10", "; did you mean H100 or V100 or H200?"),
+        ("a100-81gb", "; did you mean A100-80GB or A100-40GB or A10G?"),
+        ("z999", "; there are: T4, L4, A10G, A100-40GB, A100-80GB, H100, H200, L40S and 2 more"),
+    ],
+)
+@pytest.mark.parametrize("text", ["2 x {} 8h", "gpu:{} 8h"])
+def test_a_model_that_nobody_knows_is_kept_and_told_with_those_that_look_like_it(
+    text: str, word: str, instead: str
+) -> None:
+    offer = Offer(models=tuple(ModelChoice(name, name, 0) for name in NAMES))
+    draft = read(text.format(word), offer)
+    told = [problem.message for problem in draft.problems if problem.field == "need"]
+    assert told == [f"'{word}' is no GPU model that is known here{instead}"]
+    assert draft.unknown == word
 
 
 def test_a_complete_text_is_a_request() -> None:
@@ -203,7 +226,7 @@ def test_the_only_team_and_place_are_taken() -> None:
     ("text", "field", "message"),
     [
         ("2 x z999 8h", "need", "'z999' is no GPU model that is known here"),
-        ("gpu:z999", "need", "'z999' is no GPU model or instance type that is known here"),
+        ("gpu:z999", "need", "'z999' is no GPU model that is known here"),
         ("2 x g5.xlarge", "need", "'2 x g5.xlarge' asks for 2 machines; one request is for one machine: ask for GPUs, "
          "such as 4 x a10g, or send several requests"),
         ("2 x a100 4 x h100", "need", "'4 x h100' is asked for as well; one request is for one kind of GPU"),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from lessor.domain.request import Limits, Need, Place, Workload
 from lessor.gateway import PlaceChoice
 from lessor.intake import Draft, parse_request_text
+from lessor.offering import ModelChoice
 from lessor.ports import Team
 from lessor.when import End
 
@@ -27,6 +28,7 @@ class Offer:
         PlaceChoice("eu", "EU", "aws", ("eu-west-1",)),
     )
     limits: Limits = LIMITS
+    models: tuple[ModelChoice, ...] = ()
 
 
 def read(text: str, offer: Offer | None = None) -> Draft:
