@@ -125,6 +125,7 @@ class Word(StrEnum):
     OVER = "over"
     NOT_OVER = "not over"
     NO_RECORD = "no record"
+    UNREADABLE = "unreadable"
     SILENT = "silent"
 
 
@@ -142,6 +143,8 @@ class Said:
         """Why nothing may be stopped, in words; empty where nothing speaks against it."""
         if self.word is Word.NO_RECORD:
             return "the ledger does not know this lease: it may be that of another lessor, or its record was lost"
+        if self.word is Word.UNREADABLE:
+            return "the ledger has this lease, but its record cannot be read"
         if self.word is not Word.NOT_OVER:
             return ""
         if self.until is None:

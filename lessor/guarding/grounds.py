@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -10,9 +11,10 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from lessor.domain.guarding import Roll, Strays
-from lessor.domain.lease import Lease
+from lessor.domain.lease import Event, Lease
 from lessor.domain.request import Place
 from lessor.ledger import SqlLedger, open_ledger
+from lessor.ledger.snapshots import UnreadableSnapshotError
 from lessor.ports import Dated, Heartbeat, LedgerUnavailableError, PermanentError, Provider, ProviderError
 from lessor.providers.machines.ends import UNKNOWN_WITHOUT
 
@@ -34,7 +36,14 @@ class Grounds(Protocol):
         ...
 
     def leases(self, ids: Sequence[str]) -> Mapping[str, Lease | None]:
-        """What the ledger has of them; `None` is what it does not have. Raises `LedgerUnavailableError`."""
+        """What the ledger has of them; `None` is what it does not have, and one whose record is damaged is left out.
+
+        Raises `LedgerUnavailableError`.
+        """
+        ...
+
+    def note(self, lease_id: str, event: Event) -> None:
+        """Put on record what the guard did with a lease. Raises `LedgerUnavailableError` or `ValueError`."""
         ...
 
 
@@ -54,8 +63,13 @@ class Records:
             return self._opened
 
     def leases(self, ids: Sequence[str]) -> Mapping[str, Lease | None]:
+        """Each by itself, so that one damaged record hides no other. Raises `LedgerUnavailableError`."""
         ledger = self.open()
-        return {one: ledger.lease(one) for one in ids}
+        found: dict[str, Lease | None] = {}
+        for one in ids:
+            with suppress(UnreadableSnapshotError):
+                found[one] = ledger.lease(one)
+        return found
 
     def close(self) -> None:
         if self._opened is not None:
@@ -111,6 +125,9 @@ class ConfiguredGrounds:
 
     def leases(self, ids: Sequence[str]) -> Mapping[str, Lease | None]:
         return self._records.leases(ids)
+
+    def note(self, lease_id: str, event: Event) -> None:
+        self._records.open().note(lease_id, event)
 
     def _provider(self, place: Place) -> Provider:
         if place.provider == "machines" and "machines" not in self._providers:

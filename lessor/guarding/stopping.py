@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from lessor.domain.guarding import Dated, Finding, GuardTerms, Overdue, Said, Stand, Word, judge, said_of
-from lessor.domain.lease import minute
+from lessor.domain.lease import Event, minute
 from lessor.domain.resource import Condition
 from lessor.guarding.grounds import Grounds
 from lessor.guarding.outside import Outside, TooLongError
@@ -44,7 +44,8 @@ class Stops:
             # Whatever is wrong with the ledger, the ends on the machines hold (law 10).
             why = str(error) or type(error).__name__
             return {one: Said(Word.SILENT, why=why) for one in ids}, why
-        return {one: said_of(found.get(one), self.clock()) for one in ids}, ""
+        now = self.clock()
+        return {one: said_of(found[one], now) if one in found else Said(Word.UNREADABLE) for one in ids}, ""
 
     async def stop(self, finding: Finding, overdue: Overdue, terms: GuardTerms) -> Acted:
         """Stop what is due, if it still is. Never raises."""
@@ -60,7 +61,9 @@ class Stops:
             at = await self.outside.call(
                 what, lambda: self.grounds.stop(one.lease, one.place, lambda _: None), STOP_WITHIN
             )
-            return await self._verified(again, at)
+            done = await self._verified(again, at)
+            await self._recorded(done, said[one.lease])
+            return done
         except (ProviderError, TooLongError) as error:
             log.warning("guard-stop-failed", lease=one.lease, place=str(one.place), why=str(error)[:500])
             return Acted(finding, False, str(error))
@@ -75,6 +78,17 @@ class Stops:
         log.warning("guard-stopped", lease=finding.dated.lease, place=str(finding.dated.place), at=at.isoformat())
         seen = "it is not there any more" if after is None else f"seen {after.condition.value}"
         return Acted(finding, True, f"{finding.why}; it was stopped at {minute(at)} and {seen}")
+
+    async def _recorded(self, done: Acted, said: Said) -> None:
+        """Where the ledger answers, it has the stop too. It is done whether that succeeds or not."""
+        one = done.finding.dated
+        if said.word is Word.SILENT or not done.stopped:
+            return
+        event = Event("guard-stopped", self.clock(), "lessor", {"place": str(one.place), "ends": one.written})
+        try:
+            await self.outside.call("telling the ledger", lambda: self.grounds.note(one.lease, event), ASK_WITHIN)
+        except Exception as error:
+            log.warning("guard-stop-not-recorded", lease=one.lease, why=str(error)[:200] or type(error).__name__)
 
     async def _seen(self, one: Dated) -> Dated | None:
         """The lease as its place shows it now. Raises `ProviderError` when that cannot be read whole."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from lessor.domain.guarding import Dated, GuardTerms, Roll, Stray, Strays
-from lessor.domain.lease import Lease
+from lessor.domain.lease import Event, Lease
 from lessor.domain.request import Place
 from lessor.domain.resource import Condition
 from lessor.guarding.channels import Audience, Heard
@@ -55,10 +55,12 @@ class FakeGrounds:
     problems: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ledger: dict[str, Lease] | None = None
     refusals: dict[str, ProviderError] = field(default_factory=dict)
+    damaged: set[str] = field(default_factory=set)
     stubborn: set[str] = field(default_factory=set)
     stopped: list[str] = field(default_factory=list)
     asked: list[tuple[str, ...]] = field(default_factory=list)
     before_stop: list[Dated] = field(default_factory=list)
+    noted: list[tuple[str, Event]] = field(default_factory=list)
     places: tuple[Place, ...] = (RESEARCH, LAB)
     now: datetime = NOW
 
@@ -88,7 +90,12 @@ class FakeGrounds:
         self.asked.append(tuple(ids))
         if self.ledger is None:
             raise LedgerUnavailableError(DOWN)
-        return {one: self.ledger.get(one) for one in ids}
+        return {one: self.ledger.get(one) for one in ids if one not in self.damaged}
+
+    def note(self, lease_id: str, event: Event) -> None:
+        if self.ledger is None:
+            raise LedgerUnavailableError(DOWN)
+        self.noted.append((lease_id, event))
 
 
 @dataclass

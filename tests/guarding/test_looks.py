@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lessor.domain.lease import Event
 from lessor.domain.resource import Condition
 from tests.builders import a_lease
 from tests.guarding.scene import (
@@ -193,6 +194,28 @@ async def test_the_ledger_is_asked_again_right_before_the_stop(scene: Scene) -> 
     report = await scene.look()
     assert scene.grounds.stopped == []
     assert report.acted[0].words.startswith("a second look found it disputed")
+
+
+async def test_a_damaged_record_holds_back_its_own_lease_and_no_other(scene: Scene) -> None:
+    over = replace(a_lease(), ends_at=NOW - 3 * HOUR)
+    scene.grounds.ledger = {LEASE: replace(over, id=LEASE), "gpu-00000001": replace(over, id="gpu-00000001")}
+    scene.grounds.damaged = {LEASE}
+    scene.grounds.put(a_lease_there(), a_lease_there("gpu-00000001"))
+    await scene.look()
+    scene.pass_time(30 * MINUTE)
+    await scene.look()
+    assert scene.grounds.stopped == ["gpu-00000001"]
+    assert f"disputed {LEASE}" in scene.told()
+
+
+async def test_a_stop_goes_on_record_where_the_ledger_answers(scene: Scene) -> None:
+    scene.grounds.ledger = {LEASE: replace(a_lease(), id=LEASE, ends_at=NOW - 3 * HOUR)}
+    scene.grounds.put(a_lease_there())
+    await scene.look()
+    scene.pass_time(30 * MINUTE)
+    await scene.look()
+    data = {"place": "aws/research/us-east-1", "ends": "2026-11-28T09:00:00+00:00"}
+    assert scene.grounds.noted == [(LEASE, Event("guard-stopped", NOW + 30 * MINUTE, "lessor", data))]
 
 
 async def test_a_ledger_that_is_down_is_said_and_holds_nothing_up(scene: Scene) -> None:

@@ -33,6 +33,7 @@ SILENT, OVER, NOT_OVER, NO_RECORD = (Said(word) for word in (Word.SILENT, Word.O
         (72 * HOUR, None, SILENT, Stand.LATE),
         (72 * HOUR, 50 * HOUR, NOT_OVER, Stand.DISPUTED),
         (72 * HOUR, 50 * HOUR, NO_RECORD, Stand.DISPUTED),
+        (72 * HOUR, 50 * HOUR, Said(Word.UNREADABLE), Stand.DISPUTED),
         (14 * MINUTE, None, NOT_OVER, Stand.FINE),
     ],
 )
