@@ -14,7 +14,7 @@ from lessor.domain.approval import waiting
 from lessor.domain.authority import may_enter
 from lessor.domain.changes import describe
 from lessor.domain.costing import added_cost, compute_cost, storage_cost
-from lessor.domain.lease import Lease, State
+from lessor.domain.lease import Lease, State, back_to_running
 from lessor.domain.people import Person
 from lessor.domain.request import spell
 from lessor.when import local
@@ -75,7 +75,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
     decided = f"{lease.decided_by} on {local(lease.decided_at, zone)}" if lease.decided_at else ""
     return [
         ("Lease", lease.id),
-        ("State", lease.state.value),
+        ("State", _state(lease)),
         ("Owner", f"{lease.owner}, team {request.team}"),
         ("Shared with", ", ".join(one.id for one in lease.co_owners)),
         ("Owned before by", ", ".join(lease.former_owners)),
@@ -107,6 +107,13 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Still there", ", ".join(lease.left)),
         ("Proof", lease.proof),
     ]
+
+
+def _state(lease: Lease) -> str:
+    """Where it is stopped, for now (`suspended`) or at its end (`stopped`), with what brings it back."""
+    back = back_to_running(lease)
+    means = "it is stopped for now" if lease.state is State.SUSPENDED else "its end has come"
+    return f"{lease.state.value}: {means}; {back}" if back else lease.state.value
 
 
 def _deciders(lease: Lease, eligible: Iterable[Person]) -> str:

@@ -74,3 +74,18 @@ def test_a_warning_that_could_not_come_in_time_names_an_end_that_still_comes() -
     late = replace(a_lease(), warned=())
     assert said("warning", late)["body"].startswith(f"It ends {clock(ENDS + HOUR + late.terms.notice)}. ")
     assert said("warning", a_lease(), ENDS - HOUR)["body"].startswith(f"It ends {clock(ENDS)}. ")
+
+
+@pytest.mark.parametrize(
+    ("state", "told", "typed"),
+    [
+        (State.SUSPENDED, "*suspended* (stopped for now); owner", "suspended: it is stopped for now; `/gpu start "),
+        (State.STOPPED, "*stopped* (its end has come); owner", "stopped: its end has come; `/gpu restore "),
+        (State.ACTIVE, "*active*; owner", "active"),
+    ],
+)
+def test_a_lease_that_is_stopped_for_now_is_told_from_one_whose_end_has_come(
+    state: State, told: str, typed: str
+) -> None:
+    assert told in said("details", a_lease(state))["title"]
+    assert dict(leases.details(a_lease(state), (), ENDS, REQUESTER))["State"].startswith(typed)
