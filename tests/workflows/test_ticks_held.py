@@ -53,6 +53,7 @@ async def test_it_is_told_that_it_is_idle_with_exactly_what_was_seen(meter: Mete
     assert {(place.name, since, leases) for place, since, leases in cluster.asked[-1:]} == {
         ("lab", meter.now - MINUTE, (lease.id,))
     }
+    meter.now += MINUTE / 2
     assert (await meter.clearance(lease)).clear
 
 
