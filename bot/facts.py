@@ -44,12 +44,10 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "around": around,
         "steps_after": _later_steps(lease),
         "votes": tuple(vote for step in lease.steps for vote in step.counted),
-        "deadlines": _deadlines(lease, now),
         "remarks": _remarks(lease),
         "by_policy": lease.decided_by == "policy",
         "verdict": verdict(lease).value,
         "rules": lease.decision.reasons if lease.decision else (),
-        "lapses_at": lease.lapses_at,
         "length": length,
         "offer": offer,
         "offered_as": str(offer) if offer and str(offer) != str(lease.request.need) else "",
@@ -59,8 +57,6 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "hourly": next((span.hourly for span in reversed(lease.spans)), offer.hourly if offer else None),
         "purpose": quoted(lease.request.purpose, PURPOSE_MOST),
         "reason": quoted(lease.decided_reason or "no reason was given", REASON_MOST),
-        "remaining": lease.allowance,
-        "remaining_seconds": lease.allowance.total_seconds(),
         "cost": lease.cost(now),
         "hours": lease.hours(now),
         "ending": lease.ending_reason,
@@ -68,14 +64,25 @@ def facts(lease: Lease, now: datetime, around: Around = NOTHING) -> dict[str, ob
         "problem": lease.problem.rstrip(" ."),
         "held_up": lease.held.rstrip(" ."),
         "terminated": lease.final and lease.ending_reason.startswith(f"{TERMINATED}: "),
+        "kind": kind_words(lease.request.kind),
+        **_times(lease, now),
+        **_had(lease),
+        **_pending(lease, now),
+        **idle_facts(lease, now),
+    }
+
+
+def _times(lease: Lease, now: datetime) -> dict[str, object]:
+    """When it ends, and what else comes when."""
+    return {
+        "deadlines": _deadlines(lease, now),
+        "lapses_at": lease.lapses_at,
+        "remaining": lease.allowance,
+        "remaining_seconds": lease.allowance.total_seconds(),
         "end_ahead": ends.ahead(lease),
         "over": ends.over(lease),
         "ends_at_earliest": ends.at_the_earliest(lease, now),
         "deletes_at": (lease.stopped_at or now) + lease.terms.grace,
-        "kind": kind_words(lease.request.kind),
-        **_had(lease),
-        **_pending(lease, now),
-        **idle_facts(lease, now),
     }
 
 
