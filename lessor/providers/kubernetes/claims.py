@@ -16,14 +16,15 @@ from typing import Any
 from lessor.catalog.cluster import load_names
 from lessor.domain.pools import Holder, Pool
 from lessor.domain.slices import profile
-from lessor.ports import ProviderError
+from lessor.ports import PermanentError, ProviderError
 from lessor.providers.kubernetes.amounts import moment, quantity
-from lessor.providers.kubernetes.api import RESOURCE_CLAIM, RESOURCE_SLICE, Obj
+from lessor.providers.kubernetes.api import DEVICE_CLASS, RESOURCE_CLAIM, RESOURCE_SLICE, Obj
 from lessor.providers.kubernetes.gpus import NO_MODEL
 from lessor.providers.kubernetes.ours import created_at
 from lessor.providers.kubernetes.site import Site
 from lessor.providers.kubernetes.versions import DEVICES, served
 
+_BY_CLAIM = " (by claim)"
 ORPHAN_AFTER = timedelta(minutes=30)
 POD_CLAIM = "resource.kubernetes.io/pod-claim-name"
 """On claims that the cluster made from a template for one pod; those that people made do not have it."""
@@ -106,6 +107,31 @@ def read(site: Site) -> Claims:
         return Claims(found, problem=f"the models of claimed devices are not known: {error}")
 
 
+def classes(site: Site) -> Mapping[str, str]:
+    """Classes of devices, each with the resource under whose name pods get its devices as well, if there is one.
+
+    There are none without dynamic resource allocation, and none are known where they may not be read: claims stay shut
+    out then. Raises `ProviderError` when the cluster does not answer.
+    """
+    kind = served(site.api, DEVICE_CLASS, DEVICES)
+    try:
+        found = site.api.list(kind) if kind is not None else ()
+    except PermanentError as error:
+        if error.code != "forbidden":
+            raise
+        return {}
+    return {one["metadata"]["name"]: str((one.get("spec") or {}).get("extendedResourceName") or "") for one in found}
+
+
+def spelled(site: Site) -> str:
+    """The GPUs that only claims get, as `A100-80GB x8`; empty where there are none or they are not known."""
+    try:
+        pools = [one for one in read(site).pools(site) if one.total]
+    except ProviderError:
+        return ""
+    return ", ".join(f"{one.model.removesuffix(_BY_CLAIM)} x{one.total}" for one in pools)
+
+
 def _devices(site: Site) -> Devices:
     kind = served(site.api, RESOURCE_SLICE, DEVICES)
     found: dict[Device, tuple[str, Fraction]] = {}
@@ -152,7 +178,7 @@ def _held(claim: Obj, devices: Devices) -> Counter[tuple[str, Fraction]]:
 
 def _by_claim(model: str) -> str:
     """The name of GPUs that only claims get: no quota of a lease has a hold on them."""
-    return f"{model or 'unknown model'} (by claim)"
+    return f"{model or 'unknown model'}{_BY_CLAIM}"
 
 
 def _flag(claim: Obj, live: Mapping[str, Obj] | None, now: datetime) -> str:

@@ -12,7 +12,7 @@ from lessor.catalog.cluster import load_names
 from lessor.domain.provisioning import Order
 from lessor.domain.request import LeaseKind
 from lessor.ports import Heartbeat, RetryableError
-from lessor.providers.kubernetes import access, gpus, manifests, queueing, workspace
+from lessor.providers.kubernetes import access, claims, gpus, manifests, queueing, workspace
 from lessor.providers.kubernetes.api import (
     CLAIM,
     LIMIT_RANGE,
@@ -103,7 +103,8 @@ def _quota(site: Site, order: Order, there: Tenancy) -> Piece:
     """What promises the GPUs to the lease: the first thing to make, so that nothing can run before it."""
 
     def make() -> Obj:
-        return manifests.quota(there, order.request.disk_gib, _resources(site) - {there.resource})
+        others = _resources(site) - {there.resource}
+        return manifests.quota(there, order.request.disk_gib, others, claims.classes(site))
 
     return Piece(RESOURCE_QUOTA, manifests.QUOTA, make)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from lessor.contracts import ANNOTATION_PREFIX
 from lessor.ports import Heartbeat
-from lessor.providers.kubernetes import owners, queueing
+from lessor.providers.kubernetes import manifests, owners, queueing
 from lessor.providers.kubernetes.api import NAMESPACE, RESOURCE_QUOTA, ApiKind, Obj
 from lessor.providers.kubernetes.ours import made_by_us
 from lessor.providers.kubernetes.owners import Top
@@ -94,4 +94,6 @@ def _before(quota: Obj) -> dict[str, Any]:
 
 
 def _of_devices(key: str) -> bool:
-    return key.startswith("requests.") and owners.is_device(key.removeprefix("requests."))
+    if key.endswith(manifests.DEVICES_OF):
+        return True
+    return key.startswith(manifests.REQUESTS) and owners.is_device(key.removeprefix(manifests.REQUESTS))

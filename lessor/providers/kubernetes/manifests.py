@@ -8,7 +8,7 @@ link-local addresses, where clouds hand out the credentials of the node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from lessor.domain.provisioning import Order
 from lessor.domain.request import LeaseKind
@@ -22,6 +22,8 @@ LIMITS = "lessor"
 POLICY = "lessor"
 REQUESTS = "requests."
 DEVICE_CLAIMS = "count/resourceclaims.resource.k8s.io"
+DEVICES_OF = ".deviceclass.resource.k8s.io/devices"
+"""Behind the name of a class: how many of its devices claims may ask for."""
 
 SECURITY = {LeaseKind.NAMESPACE: "baseline", LeaseKind.WORKSPACE: "restricted"}
 """The Pod Security level: what people bring along runs as root more often than not; what we make never does."""
@@ -46,9 +48,14 @@ def namespace(order: Order, kind: LeaseKind, shape: GpuShape) -> Obj:
     }
 
 
-def quota(there: Tenancy, disk_gib: int, others: Iterable[str]) -> Obj:
-    """The lease's GPUs, none of `others`, its disk; no device claims, which would get around all that."""
-    hard = {f"{REQUESTS}{other}": "0" for other in sorted(others)} | {DEVICE_CLAIMS: "0"}
+def quota(there: Tenancy, disk_gib: int, others: Iterable[str], classes: Mapping[str, str]) -> Obj:
+    """The lease's GPUs, none of `others`, its disk; no device claims, which would get around all that.
+
+    `classes` are those of devices, with the resource that each hands out. Where one hands out the lease's own, the
+    scheduler itself makes a claim for each pod: only claims on other classes are shut out then, and the server counts
+    claims on that one as the resource.
+    """
+    hard = {f"{REQUESTS}{other}": "0" for other in sorted(others)} | _claims(there, classes)
     hard |= {f"{REQUESTS}{there.resource}": str(there.gpus), f"{REQUESTS}storage": f"{disk_gib}Gi"}
     return {
         "apiVersion": RESOURCE_QUOTA.api_version,
@@ -56,6 +63,13 @@ def quota(there: Tenancy, disk_gib: int, others: Iterable[str]) -> Obj:
         "metadata": there.metadata(QUOTA),
         "spec": {"hard": hard},
     }
+
+
+def _claims(there: Tenancy, classes: Mapping[str, str]) -> dict[str, str]:
+    if there.resource not in classes.values():
+        return {DEVICE_CLAIMS: "0"}
+    own = {name for name, resource in classes.items() if resource == there.resource}
+    return {f"{name}{DEVICES_OF}": str(there.gpus) if name in own else "0" for name in sorted(classes)}
 
 
 def enforced(found: Obj, resource: str) -> bool:

@@ -13,7 +13,7 @@ from lessor.domain.provisioning import Candidate, Order
 from lessor.domain.quote import Offer, Quote
 from lessor.domain.request import LeaseKind, Market, Need
 from lessor.ports import PermanentError
-from lessor.providers.kubernetes import gpus, volumes
+from lessor.providers.kubernetes import claims, gpus, volumes
 from lessor.providers.kubernetes.gpus import Nodes
 from lessor.providers.kubernetes.shapes import GpuShape
 from lessor.providers.kubernetes.site import Site
@@ -181,8 +181,14 @@ def _refusal(site: Site, nodes: Nodes, need: Need, market: Market) -> str:
     there = ", ".join(f"{model} x{counts[model]}" for model in sorted(counts)) if market is Market.ON_DEMAND else ""
     return (
         f"nothing in {site.config.name} fits {need} ({market.value}); nothing was requested. "
-        f"Offered there: {there or 'no GPUs in this market'}"
+        f"Offered there: {there or 'no GPUs in this market'}{_by_claim(site)}"
     )
+
+
+def _by_claim(site: Site) -> str:
+    """Said where there seems to be nothing: nobody can be promised what pods do not ask for by a name."""
+    found = claims.spelled(site)
+    return f". Handed out by device claims alone, which no lease can hold to a number: {found}" if found else ""
 
 
 def _token(lease_id: str, shape: GpuShape, market: Market) -> str:

@@ -18,6 +18,7 @@ from lessor.providers.kubernetes.api import (
     CRON_JOB,
     DAEMON_SET,
     DEPLOYMENT,
+    DEVICE_CLASS,
     EVENT,
     JOB,
     LIMIT_RANGE,
@@ -88,6 +89,7 @@ ALWAYS = (
 WHERE_SERVED = (
     Right(RESOURCE_CLAIM, SEE, "to count devices that are held without a pod"),
     Right(RESOURCE_SLICE, SEE, "to say what model such devices are"),
+    Right(DEVICE_CLASS, SEE, "to let pods have devices that the scheduler claims for them"),
     Right(SNAPSHOT, FURNISH, "to keep a snapshot where a lease asks for one"),
     Right(SNAPSHOT_CONTENT, ("patch",), "to keep a snapshot when its namespace goes"),
     Right(LOCAL_QUEUE, FURNISH, "leases wait in a queue"),
@@ -99,7 +101,7 @@ WHERE_SERVED = (
 """Asked for only where the cluster has the kind."""
 
 VERSIONS = (
-    dict.fromkeys((RESOURCE_CLAIM, RESOURCE_SLICE), versions.DEVICES)
+    dict.fromkeys((RESOURCE_CLAIM, RESOURCE_SLICE, DEVICE_CLASS), versions.DEVICES)
     | dict.fromkeys((LOCAL_QUEUE, CLUSTER_QUEUE, QUEUED_WORKLOAD, RESOURCE_FLAVOR), versions.QUEUES)
     | owners.ADDED
 )

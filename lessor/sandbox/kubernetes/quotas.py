@@ -17,6 +17,7 @@ _OBJECTS = {
     "services": "Service", "secrets": "Secret", "configmaps": "ConfigMap", "resourcequotas": "ResourceQuota",
     "persistentvolumeclaims": "PersistentVolumeClaim",
 }  # fmt: skip
+_DEVICES, _ALL_DEVICES = ".deviceclass.resource.k8s.io/devices", 32
 _MUST_SAY = {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
 
 
@@ -24,7 +25,7 @@ def counted(name: str) -> bool:
     """Whether a quota of that name is enforced: a device by its bare name, or its limits, is never counted."""
     if name.startswith(("limits.", "requests.")) or "/" not in name:
         return not (name.startswith("limits.") and "/" in name)
-    return name.startswith("count/")
+    return name.startswith("count/") or name.endswith(_DEVICES)
 
 
 def used(store: Store, served: Served, namespace: str, names: Iterable[str]) -> dict[str, Decimal]:
@@ -50,6 +51,8 @@ def of(what: Kind, obj: Obj) -> dict[str, Decimal]:
         found["requests.storage"] = amount(size)
         if obj["spec"].get("storageClassName"):
             found[f"{obj['spec']['storageClassName']}.storageclass.storage.k8s.io/requests.storage"] = amount(size)
+    if what.kind == "ResourceClaim":
+        found |= _devices(obj)
     if what.kind == "Pod" and not pods.finished(obj):
         found["pods"] = one
         for name, value in pods.requests(obj["spec"]).items():
@@ -104,6 +107,19 @@ def shown(values: Mapping[str, Decimal], like: Mapping[str, Any]) -> dict[str, s
     return {name: written(value, str(like.get(name, ""))) for name, value in values.items()}
 
 
+def _devices(claim: Obj) -> dict[str, Decimal]:
+    """What a claim asks for of each class; of what it would take instead of another, the most."""
+    found: dict[str, Decimal] = {}
+    for wanted in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
+        most: dict[str, Decimal] = {}
+        for one in wanted.get("firstAvailable") or [wanted.get("exactly") or {}]:
+            name = f"{one.get('deviceClassName', '')}{_DEVICES}"
+            count = _ALL_DEVICES if one.get("allocationMode") == "All" else one.get("count", 1)
+            most[name] = max(most.get(name, Decimal(0)), Decimal(count))
+        found |= {name: found.get(name, Decimal(0)) + count for name, count in most.items()}
+    return found
+
+
 def _must_say(what: Kind, name: str, title: str, pod: Obj, mine: list[str]) -> None:
     silent = []
     for one in sorted(set(mine) & _MUST_SAY):
@@ -126,6 +142,8 @@ def _concerns(what: Kind, name: str) -> bool:
     storage = name == "requests.storage" or name.endswith(".storageclass.storage.k8s.io/requests.storage")
     if what.kind == "PersistentVolumeClaim":
         return storage
+    if what.kind == "ResourceClaim":
+        return name.endswith(_DEVICES)
     if what.kind == "Pod":
         plain = name in ("pods", "cpu", "memory") or name.startswith(("requests.", "limits."))
         return plain and not storage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tests.sandbox.kubernetes.objects import deployment, job, pod, pod_spec, stateful_set
+from tests.sandbox.kubernetes.objects import deployment, job, pod, pod_spec, quota, stateful_set
 
 Obj = dict[str, Any]
 GPU = "nvidia.com/gpu"
@@ -39,6 +39,7 @@ def scenes() -> dict[str, list[Step]]:
         **_of_applying(),
         **_of_pods(),
         **_of_quotas(),
+        **_of_devices(),
         **_of_workloads(),
         **_of_disks(),
         **_of_ends(),
@@ -163,6 +164,32 @@ def _of_quotas() -> dict[str, list[Step]]:
         "what has to be said": [
             made("computing", **{"requests.cpu": "1", "limits.memory": "1Gi"}),
             Step("POST", pods, pod("silent"), refused=True),
+        ],
+    }
+
+
+def _of_devices() -> dict[str, list[Step]]:
+    claims, of = "apis/resource.k8s.io/v1/namespaces/{ns}/resourceclaims", ".deviceclass.resource.k8s.io/devices"
+
+    def claim(name: str, *requests: Obj) -> Step:
+        spec = {"devices": {"requests": [{"name": f"r{at}", **one} for at, one in enumerate(requests)]}}
+        return Step("POST", claims, {"metadata": {"name": name}, "spec": spec})
+
+    def exactly(of: str, count: int) -> Obj:
+        return {"deviceClassName": of, "allocationMode": "ExactCount", "count": count}
+
+    either = [{"name": "x", **exactly("a", 1)}, {"name": "y", **exactly("b", 1)}]
+    hard = {f"a{of}": "2", f"b{of}": "0"}
+    return {
+        "claimed devices": [
+            Step("POST", "api/v1/namespaces/{ns}/resourcequotas", quota(**hard), settles=True),
+            claim("over", {"exactly": exactly("a", 1)}, {"exactly": exactly("a", 2)}),
+            claim("all", {"exactly": {"deviceClassName": "a", "allocationMode": "All"}}),
+            claim("either", {"firstAvailable": either}),
+            claim("other", {"exactly": exactly("b", 1)}),
+            claim("within", {"exactly": exactly("a", 2)}),
+            claim("more", {"exactly": exactly("a", 1)}),
+            claim("unlimited", {"exactly": exactly("c", 9)}),
         ],
     }
 
