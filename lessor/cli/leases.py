@@ -16,8 +16,9 @@ from lessor.domain.changes import describe
 from lessor.domain.costing import added_cost, compute_cost, storage_cost
 from lessor.domain.lease import Lease, State, back_to_running
 from lessor.domain.people import Person
+from lessor.domain.quote import Quote
 from lessor.domain.request import spell
-from lessor.when import local
+from lessor.when import in_zone, local
 from lessor.when.clock import zone_of
 
 
@@ -69,8 +70,7 @@ def short_end(lease: Lease, now: datetime, zone: str) -> str:
 def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Person) -> list[tuple[str, str]]:
     """Everything about one lease that the viewer may see, in the order in which people ask for it."""
     zone, again = viewer.tz, next_try(lease)
-    request, quote = lease.request, lease.quote
-    hourly = quote.offer.hourly if quote else None
+    request = lease.request
     rules = "; ".join(f"{one.rule}: {one.text}" for one in lease.decision.reasons) if lease.decision else ""
     decided = f"{lease.decided_by} on {local(lease.decided_at, zone)}" if lease.decided_at else ""
     return [
@@ -90,7 +90,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Later end", _wished(lease, zone)),
         ("Hours", _hours(lease, now, zone)),
         *idleness.rows(lease, now, zone),
-        ("Price", f"{hourly} an hour ({quote.price_list})" if quote and hourly else "unknown"),
+        ("Price", _price(lease.quote)),
         ("Cost so far", _cost(lease, now)),
         ("Added disks", _added(lease, now, zone)),
         ("At most", capping.spelled(lease, now, lambda at: local(at, zone))),
@@ -102,11 +102,16 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Next try", local(again, zone) if again else ""),
         ("Access", _access(lease, viewer)),
         ("Resources", ", ".join(f"{one.ref} {one.condition.value}" for one in lease.resources)),
-        ("Problem", lease.problem),
+        ("Problem", in_zone(lease.problem, zone)),
         ("Held up", lease.held),
         ("Still there", ", ".join(lease.left)),
         ("Proof", lease.proof),
     ]
+
+
+def _price(quote: Quote | None) -> str:
+    known = quote and quote.offer.hourly
+    return f"{known} an hour ({quote.price_list})" if quote and known else "unknown"
 
 
 def _state(lease: Lease) -> str:

@@ -57,8 +57,6 @@ class Gathering:
         purpose = " ".join(self.words).strip(" ,;")
         present: dict[str, object] = {"need": self.said.need, "end": self.end_text, "team": team, "workload": workload}
         present |= {"purpose": purpose, "place": place}
-        present |= {"data": self.single.get("data")} if self.offered.limits.data else {}
-        wrong = {problem.field for problem in self.problems}
         return Draft(
             need=self.said.need,
             end=self.end,
@@ -83,9 +81,15 @@ class Gathering:
             unknown=self.said.unknown if self.said.problem and not self.said.model else "",
             tags=self.tags,
             places=tuple(one.name for one in self.offered.places),
-            missing=tuple(name for name, value in present.items() if not value and name not in wrong),
+            missing=self._missing(present),
             problems=tuple(self.problems),
         )
+
+    def _missing(self, present: dict[str, object]) -> tuple[str, ...]:
+        """The fields that nothing was said for, right or wrong."""
+        asked = present | ({"data": self.single.get("data")} if self.offered.limits.data else {})
+        wrong = {problem.field for problem in self.problems}
+        return tuple(name for name, value in asked.items() if not value and name not in wrong)
 
     def _refuse_nowhere(self) -> None:
         """What stood where a place stands, when no place was named besides: nobody is put elsewhere in silence."""
