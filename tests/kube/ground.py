@@ -27,7 +27,7 @@ from tests.providers.kube_world import LAB
 SHIPPED = Path(__file__).parents[2] / "deploy" / "kubernetes"
 HERE = replace(LAB, storage_class=STORAGE_CLASS)
 """What an organisation would have set for it."""
-PACE = 5
+PACE = 10
 """How much faster than its own clock a test waits for a real cluster."""
 
 

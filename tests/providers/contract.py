@@ -73,9 +73,10 @@ class ProviderContract:
         assert all(price.amount > 0 for price in known)
 
     def test_a_quote_is_the_first_offer_and_says_where_the_price_is_from(self, subject: Subject) -> None:
-        quote = subject.provider.quote(subject.need, subject.place, Market.ON_DEMAND, subject.now())
+        now = subject.now()
+        quote = subject.provider.quote(subject.need, subject.place, Market.ON_DEMAND, now)
         assert quote.offer == subject.provider.offers(subject.need, subject.place, Market.ON_DEMAND)[0]
-        assert quote.at == subject.now()
+        assert quote.at == now
         assert quote.price_list
         assert quote.offer.gpu_count >= subject.need.count
 
