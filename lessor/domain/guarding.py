@@ -31,7 +31,7 @@ class Dated:
 
     `place` is as narrow as it can be stopped in. `ends` is the latest end that stands on them; `None` when there is
     none or any cannot be read, and `written` is what stands there. `fixed` says why they cannot be stopped; empty
-    where they can. `since` is when the first of them was made or last started.
+    where they can. `since` is when the latest of them was made or last started.
     """
 
     place: Place
@@ -184,8 +184,11 @@ class Finding:
 
 
 def is_late(one: Dated, terms: GuardTerms, now: datetime) -> bool:
-    """Whether the ledger is to be asked about it: it runs, and its end has passed by long enough to be told of."""
-    return one.awake and one.ends is not None and now >= one.ends + terms.tell_after
+    """Whether the ledger is to be asked about it: it runs, and its end has passed by long enough to be told of.
+
+    What was started a moment ago, as when its owner asked for it back, gets the same time until its end is written.
+    """
+    return one.awake and one.ends is not None and now >= max(one.ends, one.since or one.ends) + terms.tell_after
 
 
 def judge(one: Dated, said: Said, overdue: Overdue | None, terms: GuardTerms, now: datetime) -> Finding:

@@ -51,8 +51,12 @@ class DatedContract:
         create(subject.provider, subject.order(ONE))
         subject.provider.stop(ONE, shown(subject)[0].place, silent)
         assert [one.condition for one in shown(subject)] == [Condition.STOPPED]
+        begun = subject.now()
         subject.provider.start(ONE, subject.place, silent)
-        assert [one.awake for one in shown(subject)] == [True]
+        (one,) = shown(subject)
+        assert one.awake
+        assert one.since is not None
+        assert begun <= one.since <= subject.now()
 
     def test_each_lease_is_by_itself(self, subject: Subject) -> None:
         create(subject.provider, subject.order(ONE))

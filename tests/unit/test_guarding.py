@@ -46,6 +46,14 @@ def test_a_lease_is_told_of_after_its_end_and_stopped_long_after(
     assert judge(one, said, overdue, TERMS, NOW).stand is stand
 
 
+@pytest.mark.parametrize(("ago", "stand"), [(14, Stand.FINE), (15, Stand.LATE)])
+def test_what_was_started_a_moment_ago_gets_time_until_its_end_is_written(ago: int, stand: Stand) -> None:
+    """As when its owner asked for it back: it starts with the end that it had."""
+    again = a_lease_there(ends=NOW - 30 * HOUR, since=NOW - ago * MINUTE)
+    assert judge(again, NOT_OVER, None, TERMS, NOW).stand is (Stand.DISPUTED if stand is Stand.LATE else stand)
+    assert judge(again, SILENT, None, TERMS, NOW).stand is stand
+
+
 def test_where_nobody_could_be_told_the_first_sighting_counts() -> None:
     one = a_lease_there(ends=NOW - 3 * HOUR)
     assert judge(one, SILENT, Overdue(NOW - 3 * HOUR, NOW - 29 * MINUTE), TERMS, NOW).stand is Stand.LATE

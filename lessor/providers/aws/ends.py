@@ -85,7 +85,7 @@ def _dated(place: Place, lease: str, machines: Sequence[Item]) -> Dated:
         written=", ".join(dict.fromkeys(end for end in ends if end)),
         owner=marks.get(TAG_OWNER, ""),
         team=marks.get(TAG_TEAM, ""),
-        since=min(map(seen.launched_at, shown)),
+        since=max(map(seen.launched_at, shown)),
         fixed="; ".join(dict.fromkeys(why for one in awake if (why := _fixed(one, lease)))),
     )
 

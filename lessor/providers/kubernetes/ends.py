@@ -9,7 +9,7 @@ from lessor.domain.guarding import Dated, Roll, Stray, Strays
 from lessor.domain.money import Money
 from lessor.domain.pools import Census, Holder
 from lessor.domain.request import Place
-from lessor.domain.resource import Condition, Resource
+from lessor.domain.resource import Condition, Tagged
 from lessor.ports import ProviderError
 from lessor.providers.instants import latest_end
 from lessor.providers.kubernetes import inventory
@@ -36,7 +36,7 @@ def unleased(site: Site) -> Strays:
     return Strays(found, (seen.problem,) if seen.problem else ())
 
 
-def _dated(place: Place, space: Obj, seen: Resource) -> Dated:
+def _dated(place: Place, space: Obj, seen: Tagged) -> Dated:
     name, ends = space["metadata"]["name"], note(space, "ends")
     gpus = " x ".join(part for part in (note(space, "gpus"), note(space, "model") or note(space, "resource")) if part)
     return Dated(
@@ -49,7 +49,7 @@ def _dated(place: Place, space: Obj, seen: Resource) -> Dated:
         written=ends,
         owner=note(space, "owner"),
         team=note(space, "team"),
-        since=seen.created_at,
+        since=seen.changed_at,
     )
 
 

@@ -179,13 +179,16 @@ def conditions(site: Site) -> tuple[Tagged, ...]:
     return (*found, *(_unread(kind, name, forbidden.problem) for kind in forbidden.unread for name in leased))
 
 
-def spaces(site: Site) -> tuple[tuple[Obj, Resource], ...]:
+def spaces(site: Site) -> tuple[tuple[Obj, Tagged], ...]:
     """Every namespace that is a lease's, as it is; unknown where its pods may not be read. Raises `ProviderError`."""
     leased = _leases(site)
     by_space, unread = pods.by_namespace(site, leased)
-    return tuple(
-        (space, _known(seen.namespace(space, by_space[name]), unread.get(name, ""))) for name, space in leased.items()
-    )
+
+    def tagged(name: str, space: Obj) -> Tagged:
+        resource = _known(seen.namespace(space, by_space[name]), unread.get(name, ""))
+        return Tagged(**vars(resource), lease=name, changed_at=seen.changed_at(space, by_space[name]))
+
+    return tuple((space, tagged(name, space)) for name, space in leased.items())
 
 
 def _space(site: Site, space: Obj, running: Sequence[Obj], around: Around) -> Resource:

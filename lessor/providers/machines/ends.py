@@ -45,6 +45,6 @@ def _dated(pool: Pool, place: Place, lease: str, bookings: list[Booking]) -> Dat
         written=instant(end),
         owner=shown[0].owner,
         team=shown[0].team,
-        since=shown[0].fresh_at,
+        since=max((one.since for one in shown if one.since), default=None),
         fixed="" if pool.commands.let_in else f"lessor.yaml has no hooks of {pool.name} that could lock people out",
     )
