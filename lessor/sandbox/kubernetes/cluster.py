@@ -86,13 +86,16 @@ class SimulatedCluster:
         """Create all objects of a YAML text as an administrator; what is there already is replaced."""
         with self.lock:
             for obj in filter(None, yaml.safe_load_all(manifests)):
-                what, meta = kind(obj["kind"]), obj["metadata"]
-                namespace = meta.get("namespace", "")
-                if self.store.get(what, namespace, meta["name"]):
-                    self.registry.replace(what, namespace, meta["name"], obj)
-                else:
-                    self.make(obj["kind"], obj, namespace)
+                self._replace(obj)
             self.step()
+
+    def _replace(self, obj: Obj) -> None:
+        what, meta = kind(obj["kind"]), obj["metadata"]
+        namespace = meta.get("namespace", "")
+        if self.store.get(what, namespace, meta["name"]):
+            self.registry.replace(what, namespace, meta["name"], obj)
+        else:
+            self.make(obj["kind"], obj, namespace)
 
     def add_node(self, shape: NodeShape) -> None:
         with self.lock:
@@ -147,9 +150,14 @@ class SimulatedCluster:
             }
 
     def resume(self, stored: Obj) -> None:
-        """What `to_json` gave. Raises `KeyError`, `TypeError` or `ValueError` for what is none."""
+        """What `to_json` gave, also of an older version of this program: its roles are those of this one.
+
+        Raises `KeyError`, `TypeError` or `ValueError` for what is none.
+        """
         with self.lock:
             self.store.load(stored["store"])
+            for role in roles.shipped():
+                self._replace(role)
             self.served.extensions = set(stored["extensions"])
             self.settings.change(**stored["settings"])
             self.accounts.key = str(stored["key"])

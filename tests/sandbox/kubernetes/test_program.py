@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -51,6 +52,23 @@ async def test_lessor_comes_in_by_its_kubeconfig_and_goes_on_after_a_restart(tmp
         assert again["metadata"]["uid"] == made["metadata"]["uid"]
         state = await asyncio.to_thread(page.state)
         assert [one["namespace"] for one in state["pods"]] == ["gpu-a"]
+
+
+def test_the_roles_of_an_older_version_are_brought_up_to_date(tmp_path: Path) -> None:
+    begun = prepared(StateFile(tmp_path / "state.json"))
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "edit"},
+        "rules": [],
+    }
+    begun.install(json.dumps(role))
+    (edit,) = [one for one in begun.objects("ClusterRole") if one["metadata"]["name"] == "edit"]
+    assert edit["rules"] == []
+    again = prepared(StateFile(tmp_path / "state.json"))
+    (edit,) = [one for one in again.objects("ClusterRole") if one["metadata"]["name"] == "edit"]
+    assert any("pods/exec" in rule["resources"] and "create" in rule["verbs"] for rule in edit["rules"])
+    assert len(again.objects("Node")) == 6
 
 
 def test_a_state_that_cannot_be_read_is_set_aside(tmp_path: Path) -> None:
