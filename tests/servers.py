@@ -18,6 +18,7 @@ import psycopg
 
 from lessor.ledger.chain import GENESIS
 from lessor.ledger.models import Base
+from tests.leash import leashed
 
 UNPRIVILEGED = "nobody"
 START_SECONDS = 60
@@ -25,13 +26,6 @@ FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_b
 SAFE = ("shared_buffers=32MB", "max_connections=200")
 """As an organisation would run it: every commit is on the disk before it is answered."""
 OTHERS = "datname = current_database() AND pid <> pg_backend_pid()"
-# The shell ends the server when its standard input closes, so that a killed test run leaves no server behind.
-LEASH = """
-exec 3<&0
-"$@" 3<&- & server=$!
-(read -r _ <&3; kill -INT "$server") & watcher=$!
-wait "$server"; kill "$watcher" 2>/dev/null
-"""
 
 
 class PostgresServer:
@@ -109,16 +103,7 @@ def postgres(options: Sequence[str] = FAST) -> Iterator[PostgresServer]:
     )
     settings = [word for setting in options for word in ("-c", setting)]
     command: list[str | Path] = [binaries / "postgres", "-D", home / "data", "-k", home, "-h", "", *settings]
-    with (home / "log").open("wb") as log:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", LEASH, "leash", *command],
-            cwd=home,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            **account,
-        )
+    process = leashed(command, home, home / "log", **account)
     server = PostgresServer(home, process)
     try:
         server.await_ready()

@@ -24,17 +24,13 @@ from pathlib import Path
 
 import yaml
 
+from tests.leash import leashed
+
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 START_SECONDS = 90
 STOP_SECONDS = 10
-# The shell ends the program when its standard input closes, so that a killed test run leaves nothing behind. An API
-# server whose storage has gone before it does not end by itself.
-LEASH = """
-exec 3<&0
-"$@" 3<&- & program=$!
-(read -r _ <&3; kill -TERM "$program"; sleep 5; kill -KILL "$program" 2>/dev/null) & watcher=$!
-wait "$program"; kill "$watcher" 2>/dev/null
-"""
+PATIENCE = 5
+"""An API server whose storage has gone before it does not end by itself."""
 
 CONTROLLERS = (
     *("namespace-controller", "garbage-collector-controller", "resourcequota-controller"),
@@ -138,17 +134,8 @@ class _Processes:
                 process.wait()
 
     def start(self, program: Path, arguments: Sequence[str]) -> None:
-        with (self._home / f"{program.name}.log").open("wb") as log:
-            self._running.append(
-                subprocess.Popen(
-                    ["/bin/sh", "-c", LEASH, "leash", str(program), *arguments],
-                    stdin=subprocess.PIPE,
-                    stdout=log,
-                    stderr=log,
-                    cwd=self._home,
-                    start_new_session=True,
-                )
-            )
+        log = self._home / f"{program.name}.log"
+        self._running.append(leashed([program, *arguments], self._home, log, "TERM", PATIENCE))
 
     def await_answer(self, port: int, token: str, path: str, wanted: bytes = b"") -> None:
         """Wait for a good answer of the API server that has `wanted` in it. Raises `RuntimeError` with its log."""

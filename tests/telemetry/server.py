@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.servers import LEASH
+from tests.leash import leashed
 from tests.telemetry.exporter import Exporter
 
 START_SECONDS = 30
@@ -68,15 +68,7 @@ def prometheus(
         "--web.enable-lifecycle",
         *options,
     ]
-    with (home / "log").open("wb") as log:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", LEASH, "leash", *command],
-            cwd=home,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+    process = leashed(command, home, home / "log")
     try:
         yield _ready(process, home)
     finally:
