@@ -20,6 +20,7 @@ from lessor.ledger import open_ledger
 from lessor.providers.aws import Ec2Provider
 from lessor.sandbox.aws.identity import LESSOR_ACCESS_KEY
 from tests.builders import a_story
+from tests.guarding.scene import NOW, Scene, a_stray
 from tests.providers.aws_world import World, place
 
 LESSOR = str(Path(sys.executable).with_name("lessor"))
@@ -154,6 +155,21 @@ def test_F40_a_gpu_machine_without_a_lease_is_told_and_never_stopped(
     shell.look(code=1)
     machine = world.administrator.describe_instances(InstanceIds=[stranger])["Reservations"][0]["Instances"][0]
     assert machine["State"]["Name"] == "running"
+
+
+async def test_F40_it_is_told_each_day_once_until_somebody_deals_with_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.grounds.strays = {"research": (a_stray(),)}
+    for _ in range(24):
+        await scene.look()
+        scene.pass_time(timedelta(hours=3))
+    assert [(one.kind, one.at.date()) for one in scene.channels[0].got] == [
+        ("unleased", (NOW + timedelta(days=day)).date()) for day in range(4)
+    ]
+    scene.grounds.strays = {}
+    scene.pass_time(timedelta(days=1))
+    await scene.look()
+    assert (len(scene.told()), scene.grounds.stopped) == (4, [])
 
 
 def test_F40_what_the_ledger_says_runs_on_is_told_and_not_stopped(world: World, stranger: str, tmp_path: Path) -> None:

@@ -133,3 +133,24 @@ def test_D08_a_retained_disk_outlives_the_claim_of_a_template_and_is_told(world:
 
 def test_F30_storage_that_people_make_is_charged_while_its_volume_is_there(world: KubeWorld) -> None:
     charged_while_it_is_there(world, STORAGE_CLASS, until)
+
+
+def test_F40_the_guard_reads_the_end_off_the_namespace_and_stops_without_deleting_it(world: KubeWorld) -> None:
+    provider, _ = begin(world)
+    make(world, kinds.POD, "train", {"containers": [BOX]})
+    make(world, kinds.CLAIM, "data", DISK["spec"])
+    until(lambda: running(world) == ["train"])
+    ends = world.ground.now().replace(microsecond=0) - timedelta(hours=3)
+    provider.set_end(LEASE_ID, PLACE, ends)
+    (one,) = world.provider().dated(PLACE).dated
+    assert (one.lease, one.ends, one.awake, one.owner) == (LEASE_ID, ends, True, "U0REQUESTER")
+    assert world.provider().unleased(PLACE).found == ()
+    world.provider().stop(one.lease, one.place, silent)
+    (rests,) = world.provider().dated(PLACE).dated
+    assert rests.condition is Condition.STOPPED
+    admin = world.ground.admin
+    assert not admin.list(kinds.POD, LEASE_ID)
+    assert admin.get(kinds.CLAIM, "data", LEASE_ID) is not None
+    space = admin.get(kinds.NAMESPACE, LEASE_ID)
+    assert space is not None
+    assert "deletionTimestamp" not in space["metadata"]
