@@ -80,7 +80,8 @@ async def _send(
 
 
 def _words(answer: Answer, person: Person) -> str:
-    ends = f"; it ends {local(answer.ends_at, person.tz)}" if answer.ends_at and answer.ok else ""
+    ahead = answer.ends_at if answer.ok and answer.state in IN_USE else None
+    ends = f"; it ends {local(ahead, person.tz)}" if ahead else ""
     recorded = "; it is recorded and takes effect as soon as the worker is back" if answer.recorded_only else ""
     return f"{answer.message or f'{answer.lease_id} is {answer.state}'}{ends}{recorded}"
 

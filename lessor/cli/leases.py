@@ -58,13 +58,14 @@ def row(lease: Lease, now: datetime, zone: str) -> tuple[str, ...]:
 
 
 def short_end(lease: Lease, now: datetime, zone: str) -> str:
-    """The end in a list, with the year only where it is another than now."""
-    at = ends.over(lease) or ends.ahead(lease) or lease.closed_at
+    """The end in a list, or since when it is over, with the year only where it is another than now."""
+    over = ends.over(lease) or lease.closed_at
+    at = over or ends.ahead(lease)
     if at is None:
         return f"{spell(lease.request.duration)} once ready" if lease.request.duration else ""
     there, today = (one.astimezone(zone_of(zone) or UTC) for one in (at, now))
     year = "" if there.year == today.year else f" {there.year}"
-    return f"{there.day} {there:%b}{year} {there:%H:%M}"
+    return f"{'ended ' if over else ''}{there.day} {there:%b}{year} {there:%H:%M}"
 
 
 def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Person) -> list[tuple[str, str]]:
@@ -100,7 +101,7 @@ def details(lease: Lease, eligible: Iterable[Person], now: datetime, viewer: Per
         ("Decided", f"{decided}: {lease.decided_reason}" if lease.decided_reason else decided),
         ("Tried", _tried(lease)),
         ("Next try", local(again, zone) if again else ""),
-        ("Access", _access(lease, viewer)),
+        *_ways_in(lease, viewer),
         ("Resources", ", ".join(f"{one.ref} {one.condition.value}" for one in lease.resources)),
         ("Problem", in_zone(lease.problem, zone)),
         ("Held up", lease.held),
@@ -205,6 +206,12 @@ def _tried(lease: Lease) -> str:
         return f"in its queue: {', '.join(lease.capacity.tried)}"
     times = "once" if lease.capacity.tries == 1 else f"{lease.capacity.tries} times"
     return f"{times}, without capacity in {', '.join(lease.capacity.tried) or 'any place'}"
+
+
+def _ways_in(lease: Lease, viewer: Person) -> list[tuple[str, str]]:
+    """One command a line, so that each can be copied by itself."""
+    lines = _access(lease, viewer).splitlines()
+    return [("" if at else "Access", line) for at, line in enumerate(lines)]
 
 
 def _access(lease: Lease, viewer: Person) -> str:

@@ -89,3 +89,16 @@ def test_a_lease_that_is_stopped_for_now_is_told_from_one_whose_end_has_come(
 ) -> None:
     assert told in said("details", a_lease(state))["title"]
     assert dict(leases.details(a_lease(state), (), ENDS, REQUESTER))["State"].startswith(typed)
+
+
+def test_a_list_of_the_command_line_says_since_when_it_is_over() -> None:
+    assert leases.short_end(a_lease(), ENDS, "UTC") == "27 Nov 17:15"
+    assert leases.short_end(released(), ENDS, "UTC") == "ended 27 Nov 11:15"
+    assert leases.short_end(a_lease(State.AWAITING_APPROVAL), ENDS, "UTC") == "8 h once ready"
+
+
+def test_each_way_in_is_a_line_that_can_be_copied_by_itself() -> None:
+    lease = replace(a_lease(), access="lessor access x\nkubectl get pods")
+    rows = leases.details(lease, (), ENDS, REQUESTER)
+    at = rows.index(("Access", "lessor access x"))
+    assert rows[at + 1] == ("", "kubectl get pods")
