@@ -170,6 +170,15 @@ def test_what_is_beyond_what_a_lease_can_carry_is_unknown_and_said(monkeypatch: 
     assert again[-1] == replace(kept[-1], start=NOVEMBER + 12 * DAY)
 
 
+def test_of_many_disks_of_a_stopped_lease_the_first_are_on_it_and_the_others_are_counted() -> None:
+    claims = tuple(Resource(Kind.CLAIM, f"c{n:02}@1", Condition.STOPPED) for n in range(25))
+    lease = replace(life.release(in_use(), "U0REQUESTER", ENDS).lease, resources=(an_instance(), claims[24]))
+    change = life.stopped(lease, ENDS, ENDS, claims)
+    said = change.events[0].data["disks"]
+    assert said == "; ".join(f"claim c{n:02}" for n in range(20)) + "; and 5 more"
+    assert [one.id for one in change.lease.resources] == ["i-0aaa", "c24@1", *(one.id for one in claims[:20])]
+
+
 def test_it_is_on_record_what_is_charged_and_what_is_gone() -> None:
     change = disks.judged(in_use(*BASE, line("old")), a_sighting(volume(), at=DECEMBER), DECEMBER)
     assert change.lease.storage == (*BASE, line("old", end=DECEMBER), line())
