@@ -14,7 +14,7 @@ from lessor.contracts import NOT_STOPPABLE, QUEUED, LeaseRef, MoveEnd
 from lessor.domain import suspension
 from lessor.domain.lease import Lease, State
 from lessor.domain.provisioning import Candidate, Order, Provisioned
-from lessor.domain.resource import COMPUTE, LEASED, Condition, Kind, Resource, Sighting
+from lessor.domain.resource import LEASED, Condition, Kind, Resource, Sighting
 from lessor.ports import Intent, Ledger, NoCapacityError, PermanentError, Provider, RetryableError
 
 
@@ -129,12 +129,15 @@ class ProvisioningActivities:
         return ""
 
     def _existing(self, provider: Provider, lease: Lease) -> tuple[Resource, ...]:
-        """What an earlier attempt created: found by tag, kept in the ledger, adopted instead of launched again."""
+        """What an earlier attempt created: found by tag, kept in the ledger, adopted instead of launched again.
+
+        Nothing new is launched where not all can be read: it could never be proven gone.
+        """
         sighting = provider.look(lease.id, lease.request.place)
-        if not sighting.knows(*COMPUTE):
-            raise RetryableError(f"could not read {lease.request.place}: {sighting.problem}; nothing was launched")
         ours = (r for r in sighting.left if r.ref not in sighting.foreign)
         found = tuple(r for r in ours if r.kind in LEASED and r.condition is not Condition.DELETING)
+        if not sighting.complete and not found:
+            raise RetryableError(f"could not read {lease.request.place}: {sighting.problem}; nothing was launched")
         if found:
             self._ledger.seen(lease.id, found)
         return found

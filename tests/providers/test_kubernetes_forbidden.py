@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.provisioning import ProvisioningActivities
+from lessor.contracts import LeaseRef
+from lessor.domain.lease import State
 from lessor.domain.resource import COMPUTE, Condition, Kind, Sighting, Tagged
+from lessor.ledger import SqlLedger
 from lessor.ports import PermanentError, RetryableError
 from lessor.providers.kubernetes import inventory
 from lessor.providers.kubernetes.api import (
@@ -16,7 +26,9 @@ from lessor.providers.kubernetes.api import (
     VOLUME,
     ApiKind,
 )
+from tests.builders import LEASE_ID, a_story
 from tests.providers.kube_ends import LEASE, Leased
+from tests.providers.kube_world import KubeWorld, SimulatedGround, simulated_ground
 
 SPACE = "namespace"
 WORD = "volumes are forbidden"
@@ -96,6 +108,51 @@ def test_nothing_is_deleted_while_a_kind_may_not_be_read(there: Leased) -> None:
     forbid(there, VOLUME)
     assert there.refused(there.record).code == "forbidden"
     assert there.writes() == []
+
+
+@dataclass
+class Begun:
+    """A lease that is provisioned in the simulated cluster, which may take lessor's right to list volumes away."""
+
+    ground: SimulatedGround
+    ledger: SqlLedger
+
+    def __post_init__(self) -> None:
+        world = KubeWorld(self.ground)
+        order = world.order()
+        lease, events = a_story(State.PROVISIONING, request=order.request, quote=order.quote)
+        self.ledger.record(lease, events[-1:])
+        work = ProvisioningActivities({"kubernetes": world.provider()}, self.ledger, self.ground.now)
+        self._work, self._ref = work.provision, LeaseRef(lease.id, lease.revision)
+
+    def provision(self) -> list[str]:
+        made = ActivityEnvironment().run(self._work, self._ref)
+        return [one.kind.value for one in made.resources]
+
+    def forbid(self) -> None:
+        self.ground.running.fail(verb="list", resource="persistentvolumes", code=403, times=None)
+
+
+@pytest.fixture
+def begun(tmp_path: Path, sqlite_ledger: SqlLedger) -> Iterator[Begun]:
+    with simulated_ground(tmp_path) as ground:
+        yield Begun(ground, sqlite_ledger)
+
+
+def test_nothing_new_is_launched_that_could_never_be_proven_gone(begun: Begun) -> None:
+    begun.forbid()
+    with pytest.raises(ApplicationError, match=r"could not read kubernetes/lab: .*; nothing was launched") as refused:
+        begun.provision()
+    assert not refused.value.non_retryable
+    assert begun.ground.running.exists("Namespace", LEASE_ID) == []
+    begun.ground.mend()
+    assert begun.provision() == [SPACE]
+
+
+def test_what_an_earlier_attempt_has_launched_is_gone_on_with(begun: Begun) -> None:
+    begun.provision()
+    begun.forbid()
+    assert begun.provision() == [SPACE]
 
 
 def watched(there: Leased) -> list[Tagged]:

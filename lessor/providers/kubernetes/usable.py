@@ -26,6 +26,7 @@ from lessor.providers.kubernetes import (
     workspace,
 )
 from lessor.providers.kubernetes.api import NAMESPACE, RESOURCE_QUOTA, ROLE_BINDING
+from lessor.providers.kubernetes.forbidden import Forbidden
 from lessor.providers.kubernetes.ours import noted_at
 from lessor.providers.kubernetes.progress import Progress, of_workspace
 from lessor.providers.kubernetes.site import Site
@@ -96,8 +97,10 @@ def _launched_at(site: Site, there: Tenancy, since: datetime | None, heartbeat: 
 
 def _provisioned(site: Site, order: Order, there: Tenancy, at: datetime) -> Provisioned:
     disk = order.request.disk_gib if there.kind is LeaseKind.WORKSPACE else 0
+    # What was made is known to be there: a kind that may not be read besides keeps nobody out.
+    found = inventory.read(site, there.lease_id, launching.made(site, there), Forbidden())
     return Provisioned(
-        resources=inventory.read(site, there.lease_id, launching.made(site, there)).resources(site, site.clock()),
+        resources=found.resources(site, site.clock()),
         access=_access(site, there),
         launched_at=at,
         hourly=offers.rate(site, there.model, site.clock(), there.gpus),
