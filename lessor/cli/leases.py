@@ -209,8 +209,8 @@ def _tried(lease: Lease) -> str:
 
 
 def _ways_in(lease: Lease, viewer: Person) -> list[tuple[str, str]]:
-    """One command a line, so that each can be copied by itself."""
-    lines = _access(lease, viewer).splitlines()
+    """One command a line, so that each can be copied by itself; none while it is stopped."""
+    lines = _access(lease, viewer).splitlines() if lease.state is State.ACTIVE else []
     return [("" if at else "Access", line) for at, line in enumerate(lines)]
 
 
