@@ -188,7 +188,7 @@ def is_late(one: Dated, terms: GuardTerms, now: datetime) -> bool:
 
     What was started a moment ago, as when its owner asked for it back, gets the same time until its end is written.
     """
-    return one.awake and one.ends is not None and now >= max(one.ends, one.since or one.ends) + terms.tell_after
+    return one.awake and one.ends is not None and now - terms.tell_after >= max(one.ends, one.since or one.ends)
 
 
 def judge(one: Dated, said: Said, overdue: Overdue | None, terms: GuardTerms, now: datetime) -> Finding:
