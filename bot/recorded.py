@@ -49,6 +49,7 @@ class Recorded:
         data = event.data if event else {}
         gpus, idle = int(data.get("gpus", 0)), int(data.get("idle_gpus", 0))
         values: dict[str, object] = {"idle_gpus": idle, "working": gpus - idle, "counted": gpus}
+        values["known"] = data.get("verdict", "busy") == "busy"
         values |= {"pods_held": gpus - int(data.get("unheld", 0)), "held_since": _instant(data.get("unheld_since", ""))}
         row = [self._buttons.release(lease.id), self._buttons.details(lease.id)]
         parts = self._parts(lease, Notice.PARTLY_IDLE, now, recipient, values)

@@ -116,7 +116,8 @@ class Standing:
     `hosts_active_at` is the latest tick in which any of it worked, and the peaks are over the ticks after it.
     `sources` are the signals that the lease has, and has to go on having, as in `Observation`. `before` is the verdict
     before it became unknown, `heard` whether every source has answered once since it is judged. `promised` are the GPUs
-    that pods may hold, empty where nobody counts what pods hold; `awaited` those that pods wait for.
+    that pods may hold, empty where nobody counts what pods hold; `awaited` those that pods wait for, and `unheld` those
+    that no pod held for a whole window.
     """
 
     lease_id: str
@@ -145,6 +146,7 @@ class Standing:
     heard: bool = False
     promised: tuple[Slot, ...] = ()
     awaited: int = 0
+    unheld: int = 0
 
 
 @dataclass(frozen=True)

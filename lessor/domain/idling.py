@@ -167,7 +167,8 @@ def _busy_or_unknown(lease: Lease, evidence: Evidence, now: datetime, doubt: Dis
     kept = doubt if busy else said or doubt
     over = _over(lease, evidence, now) if lease.idle or (busy and said) else Change(lease, ())
     after = replace(over.lease, disputed=kept, snoozes=0 if busy else lease.snoozes)
-    if not busy or not 0 < evidence.idle_gpus < evidence.gpus:
+    partly_held = evidence.unheld > 0 and not evidence.awaited
+    if not (busy or partly_held) or not 0 < evidence.idle_gpus < evidence.gpus:
         return Change(after, over.events)
     partly = changed(after, Event("partly-idle", now, LESSOR, figures(evidence)))
     return Change(partly.lease, (*over.events, *partly.events))

@@ -93,17 +93,19 @@ def changed(before: Standing | None, after: Standing) -> bool:
         return True
     if after.verdict is not before.verdict:
         was = before.before if before.verdict is Verdict.UNKNOWN else before.verdict
-        return after.verdict in QUIET or before.verdict in QUIET or (was in QUIET and after.verdict is Verdict.BUSY)
+        quiet = after.verdict in QUIET or before.verdict in QUIET or (was in QUIET and after.verdict is Verdict.BUSY)
+        return quiet or partly_idle(after) > partly_idle(before)
     if after.verdict in QUIET:
         return after.since != before.since
     was_idle, are_idle = partly_idle(before), partly_idle(after)
-    return are_idle > was_idle or (are_idle == 0) != (was_idle == 0)
+    return are_idle > was_idle or (are_idle == 0 < was_idle and unheld.used_since(after.promised, before.at))
 
 
 def partly_idle(standing: Standing) -> int:
-    """How many GPUs of a lease that works do nothing, while others do; 0 where all or none of them work."""
-    partly = standing.verdict is Verdict.BUSY and standing.idle_gpus < standing.gpus
-    return standing.idle_gpus if partly else 0
+    """How many GPUs of a lease do nothing, while others work, or are held by pods of which nothing else is known."""
+    held = standing.verdict is Verdict.UNKNOWN and standing.unheld > 0 and not standing.awaited
+    others = standing.verdict is Verdict.BUSY or held
+    return standing.idle_gpus if others and standing.idle_gpus < standing.gpus else 0
 
 
 def certain(standing: Standing) -> bool:
@@ -199,6 +201,7 @@ def _standing(lease_id: str, before: Standing | None, known: Weighed, tick: Tick
         heard=hosts.heard,
         promised=known.promise.slots,
         awaited=known.promise.awaited,
+        unheld=len(known.free_since),
     )
 
 

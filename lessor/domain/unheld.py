@@ -58,6 +58,11 @@ def free_since(promised: Iterable[Slot], since: datetime) -> tuple[datetime, ...
     return tuple(at for one in promised if (at := one.free_since) is not None and at <= since)
 
 
+def used_since(promised: Iterable[Slot], at: datetime) -> bool:
+    """Whether each of them was used since then: that one is not known to be free any more does not say that it was."""
+    return all(one.used_at is not None and one.used_at > at for one in promised)
+
+
 def evidence(standing: Standing, window: timedelta) -> tuple[int, datetime | None]:
     """How many were held by no pod for a whole window, and since when that is so of all of them."""
     found = free_since(standing.promised, standing.at - window)

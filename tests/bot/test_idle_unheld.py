@@ -43,3 +43,18 @@ async def test_a_lease_that_holds_a_part_is_told_the_part_and_a_size_that_would_
     assert f"only 1 of its 4 GPUs worked: {held}. It is not stopped for that" in text
     assert "`/gpu request 1 x A100-80GB`" in text
     assert buttons(told) == ["Release now", "Details"]
+
+
+async def test_where_nothing_is_known_of_what_is_held_only_what_pods_hold_is_said(world: World) -> None:
+    lease = await world.running(await world.ask())
+    world.clock.moved += timedelta(hours=2)
+    now = world.clock()
+    since = now - HOUR
+    part = Evidence(
+        Verdict.UNKNOWN, since, now, gpus=4, idle_gpus=3, unheld=3, unheld_since=since, problem="no samples"
+    )
+    await world.move(lease, idling.metered, part, IdleTerms(), now)
+    told = visible_text(await world.slack.person("requester").wait_for_message("*3 of 4 GPUs idle:*"))
+    held = f"\n1 of 4 promised GPUs held by any pod since {local(since, BERLIN)}; what these do is unknown."
+    assert f"{held} It is not stopped for that" in told
+    assert "worked" not in told

@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from lessor.domain import unheld
+from lessor.domain import idling, unheld
 from lessor.domain.figures import figures
 from lessor.domain.idle import Evidence, IdleTerms, Standing, Verdict
-from lessor.domain.judging import certain, partly_idle
+from lessor.domain.judging import certain, changed, partly_idle
 from lessor.domain.usage import Held, Observation, Subject
+from tests.builders import a_lease
 from tests.unit.judged import START, Judged, at, gpu, gpus, replayed, verdict
 
 LEASE = "gpu-7k3qxa2m"
@@ -132,6 +133,35 @@ def test_partial_use_is_told_as_partial_and_stops_nothing() -> None:
     assert now.verdict is Verdict.BUSY
     assert (now.problem, partly_idle(now), now.gpus) == ("", 3, 4)
     assert unheld.words(judged.evidence, "08:01") == "1 of 4 promised GPUs held by any pod since 08:01"
+
+
+def test_partial_use_of_which_nothing_else_is_known_is_told_too_and_stops_nothing() -> None:
+    judged = promised(4)
+    before = looks(judged, 60, 1)
+    after = looks(judged, 1, 1)
+    assert (after.verdict, partly_idle(before), partly_idle(after)) == (Verdict.UNKNOWN, 0, 3)
+    assert changed(before, after)
+    told = idling.metered(a_lease(), judged.evidence, judged.terms, judged.now)
+    assert ([event.type for event in told.events], told.lease.idle) == (["partly-idle"], None)
+    assert told.events[0].data["pods"].startswith("1 of 4 promised GPUs held by any pod since ")
+
+
+def test_of_gpus_that_pods_wait_for_no_part_is_called_idle() -> None:
+    judged = promised(4)
+    assert partly_idle(looks(judged, 100, 0, awaited=1)) == 0
+    assert idling.metered(a_lease(), judged.evidence, judged.terms, judged.now).events == ()
+
+
+def test_a_part_that_was_told_is_told_again_only_after_all_were_used() -> None:
+    judged = promised(4)
+    told = looks(judged, 100, 1, 0.9)
+    assert partly_idle(told) == 3
+    lost = judged.tick(*gpus(0.9), host=None, uncounted=UNREAD)
+    assert (partly_idle(lost), changed(told, lost)) == (0, False)
+    again = looks(judged, 61, 1, 0.9)
+    assert (partly_idle(again), changed(told, again)) == (3, False)
+    used = looks(judged, 1, 4, 0.9, 0.9, 0.9, 0.9)
+    assert (partly_idle(used), changed(told, used)) == (0, True)
 
 
 def test_what_is_held_and_does_nothing_is_idle_together_with_what_is_not_held() -> None:
