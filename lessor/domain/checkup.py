@@ -9,11 +9,15 @@ SHOWN = 12
 
 @dataclass(frozen=True)
 class Checkup:
-    """What a place says of our rights. `problem` is why it says nothing; `missing` are words, one for each right."""
+    """What a place says of our rights. `problem` is why it says nothing; `missing` are words, one for each right.
+
+    With `urgent` people cannot wait for the problem to show by itself: leases there cannot be ended.
+    """
 
     place: str
     missing: tuple[str, ...] = ()
     problem: str = ""
+    urgent: bool = False
 
     @property
     def fine(self) -> bool:

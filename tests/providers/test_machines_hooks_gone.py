@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lessor.domain.bookings import Phase
+from lessor.domain.checkup import Checkup
 from lessor.domain.resource import Condition
 from lessor.ledger import open_ledger
 from lessor.ports import PermanentError, RetryableError
@@ -38,7 +39,7 @@ def test_a_lease_whose_hooks_are_gone_is_neither_stopped_nor_closed(pool: PoolWo
     (seen,) = pool.provider().conditions(PLACE)
     assert (seen.lease, seen.condition) == (ONE, Condition.UNKNOWN)
     assert pool.open_to("dgx-1") == {ONE: ["requester@example.test"]}
-    assert pool.provider().checkup(PLACE).problem == WORDS
+    assert pool.provider().checkup(PLACE) == Checkup("pool", problem=WORDS, urgent=True)
 
 
 def test_with_its_hooks_back_it_ends_as_ever(pool: PoolWorld) -> None:

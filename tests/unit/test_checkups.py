@@ -86,6 +86,12 @@ async def test_administrators_are_paged_for_missing_rights_only() -> None:
     assert pages.sent == [PageInput(Alarm.RIGHTS, "lab", words)]
 
 
+async def test_administrators_are_paged_where_leases_cannot_be_ended_any_more() -> None:
+    pages = Pages()
+    await tell_checkups([Checkup("pool", problem="lessor.yaml has no hooks of pool any more", urgent=True)], pages)
+    assert pages.sent == [PageInput(Alarm.RIGHTS, "pool", "lessor.yaml has no hooks of pool any more")]
+
+
 async def test_a_worker_goes_on_when_nobody_can_be_told() -> None:
     await tell_checkups([Checkup("lab", ("list pods",))], Pages(broken=True))
 

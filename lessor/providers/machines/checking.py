@@ -19,8 +19,8 @@ NAMED = 10
 
 def check(pool: Pool, letting: Letting, diary: Diary, heartbeat: Heartbeat) -> Checkup:
     """What is wrong, in words; nothing is changed by it."""
-    held = diary.calendar(pool).bookings
-    problems = [*_hooks(pool), *filter(None, (hooks_gone(pool, one) for one in held))]
+    unseen = [words for one in diary.calendar(pool).bookings if (words := hooks_gone(pool, one))]
+    problems = [*_hooks(pool), *unseen]
     access = letting.everywhere(pool, (), heartbeat)
     if access.problem:
         problems.append(access.problem)
@@ -29,7 +29,7 @@ def check(pool: Pool, letting: Letting, diary: Diary, heartbeat: Heartbeat) -> C
         more = f" and {len(silent) - NAMED} more" if len(silent) > NAMED else ""
         if silent:
             problems.append(f"who gets into {', '.join(silent[:NAMED])}{more} could not be seen")
-    return Checkup(pool.name, problem="; ".join(problems))
+    return Checkup(pool.name, problem="; ".join(problems), urgent=bool(unseen))
 
 
 def _hooks(pool: Pool) -> Iterator[str]:
