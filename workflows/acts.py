@@ -11,6 +11,7 @@ from lessor.domain.authority import require_member, require_steward
 from lessor.domain.errors import Refused
 from lessor.domain.lease import Change, Lease
 from lessor.domain.people import Person
+from lessor.domain.request import spell
 from workflows import deciding, idling, lasting
 
 
@@ -86,8 +87,9 @@ def _words(lease: Lease, act: Act, now: datetime) -> str:
         return f"{lease.id}: {lasting.words(lease, act)}"
     if act.verb in idling.VERBS:
         return f"{lease.id}: {idling.words(lease, act, now)}"
+    later = f"it is stopped now and deleted {spell(lease.terms.grace)} later"
     words = {
-        Verb.RELEASE: "released; it is stopped now and deleted after the grace period",
+        Verb.RELEASE: f"released; {'it is deleted now' if lease.stopped_at else later}",
         Verb.KEEP: "kept until its end",
         Verb.RESTORE: "is being started again",
     }

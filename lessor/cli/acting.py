@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 VIA = "cli"
 WISHES = {Verb.APPROVE: Verb.GRANT, Verb.DENY: Verb.REJECT}
 QUESTIONS = {
-    Verb.RELEASE: "Give {id} back now? Its machines stop, and are deleted after the grace period",
+    Verb.RELEASE: "Give {id} back now? What runs is stopped, and deleted after the grace period; what is stopped is "
+    "deleted at once",
     Verb.WITHDRAW: "Withdraw the request {id} (of a lease in use, the wish for a later end)? What exists of a request "
     "is taken down",
 }
