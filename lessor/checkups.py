@@ -52,7 +52,8 @@ async def check_places(
 async def tell_checkups(checkups: Sequence[Checkup], page: Page) -> None:
     """Log what is not as it should be, and page administrators for each place with missing rights (case D15).
 
-    So too for one whose leases cannot be ended any more. A place that only gives no answer is left to the sweep, which pages when that lasts.
+    So too for one whose leases cannot be ended any more. A place that only gives no answer is left to the sweep, which
+    pages when that lasts.
     """
     for one in checkups:
         if one.fine:
