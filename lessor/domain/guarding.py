@@ -149,6 +149,8 @@ class Said:
             return ""
         if self.until is None:
             return f"the ledger says that it is {self.state} and has no end yet"
+        if self.why:
+            return f"the ledger is silent, and said before that it ends {minute(self.until)}"
         return f"the ledger says that it is {self.state} and ends {minute(self.until)}"
 
 
@@ -159,6 +161,13 @@ def said_of(lease: Lease | None, now: datetime) -> Said:
     until, state = lease.runs_until, lease.state.value.replace("-", " ")
     over = lease.final or lease.state in OVER or (until is not None and until <= now)
     return Said(Word.OVER if over else Word.NOT_OVER, until, state)
+
+
+def recalled(said: Said, until: datetime | None, now: datetime) -> Said:
+    """A silent ledger is believed what it said before: an end that is yet to come was no end."""
+    if said.word is not Word.SILENT or until is None or until <= now:
+        return said
+    return Said(Word.NOT_OVER, until, why=said.why or "silent")
 
 
 class Stand(StrEnum):

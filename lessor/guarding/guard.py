@@ -29,6 +29,7 @@ from lessor.domain.guarding import (
     is_late,
     judge,
     noted,
+    recalled,
 )
 from lessor.domain.records import MessageRef
 from lessor.domain.request import Place
@@ -126,7 +127,12 @@ class Guard:
         """What stands with each lease, and why the ledger was silent where it was asked."""
         dated = [one for roll in rolls.values() for one in roll.dated]
         late = [one.lease for one in dated if is_late(one, look.terms, look.at)]
-        said, silence = await self._stops.said(list(dict.fromkeys(late)))
+        heard, silence = await self._stops.said(list(dict.fromkeys(late)))
+        said = {lease: recalled(one, look.page.heard.get(lease), look.at) for lease, one in heard.items()}
+        # What the ledger said last is remembered for the time when it says nothing.
+        runs_on = {lease: one.until for lease, one in said.items() if one.until and one.word is Word.NOT_OVER}
+        kept = {lease: until for lease, until in look.page.heard.items() if lease not in said}
+        look.page.heard = {**kept, **runs_on}
         known = look.page.overdue
         found = [judge(one, said.get(one.lease, SILENT), known.get(one.key), look.terms, look.at) for one in dated]
         return found, silence

@@ -34,13 +34,16 @@ class BusyError(Exception):
 
 @dataclass
 class Page:
-    """What is remembered: leases that are late, what was stopped when, what was told, and what nobody heard yet."""
+    """What is remembered: leases that are late, what was stopped when, what was told, what nobody heard yet,
+    and until when the ledger said last that leases run.
+    """
 
     overdue: dict[str, Overdue] = field(default_factory=dict)
     stopped: dict[str, datetime] = field(default_factory=dict)
     unread: dict[str, int] = field(default_factory=dict)
     messages: dict[str, tuple[MessageRef, datetime]] = field(default_factory=dict)
     untold: dict[str, Tiding] = field(default_factory=dict)
+    heard: dict[str, datetime] = field(default_factory=dict)
     looked_at: datetime | None = None
 
 
@@ -160,6 +163,7 @@ class Notebook:
         now, page = self._clock(), self.page
         page.messages = {key: one for key, one in page.messages.items() if now - one[1] < KEPT}
         page.untold = dict(list(page.untold.items())[-UNTOLD_MOST:])
+        page.heard = {lease: until for lease, until in page.heard.items() if until > now}
         page.stopped = {key: at for key, at in page.stopped.items() if now - at < KEPT}
 
 
@@ -174,6 +178,7 @@ def _written(page: Page) -> dict[str, Any]:
         "stopped": {key: _iso(at) for key, at in page.stopped.items()},
         "unread": page.unread,
         "messages": [{**vars(ref), "at": _iso(at)} for ref, at in page.messages.values()],
+        "heard": {lease: _iso(until) for lease, until in page.heard.items()},
         "untold": {key: as_facts(one) for key, one in page.untold.items()},
     }
 
@@ -195,6 +200,7 @@ def _read_page(found: Any) -> Page:
         {key: int(count) for key, count in found["unread"].items()},
         {ref.key: (ref, at) for ref, at in refs},
         {key: of_facts(one) for key, one in found["untold"].items()},
+        {lease: _at(until) for lease, until in found["heard"].items()},
         _at(found["looked_at"]) if found["looked_at"] else None,
     )
 

@@ -9,6 +9,7 @@ import pytest
 
 from lessor.domain.lease import Event
 from lessor.domain.resource import Condition
+from lessor.domain.states import State
 from tests.builders import a_lease
 from tests.guarding.scene import (
     DOWN,
@@ -173,6 +174,37 @@ async def test_what_the_ledger_says_is_not_over_is_told_each_day_and_never_stopp
     assert scene.grounds.stopped == []
     assert scene.told() == [f"disputed {LEASE}", f"disputed {LEASE}"]
     assert report.findings[0].why == "the ledger says that it is active and ends 2026-12-02 16:00 UTC"
+
+
+async def test_a_ledger_that_falls_silent_is_believed_what_it_said_before(scene: Scene) -> None:
+    scene.grounds.ledger = {LEASE: replace(a_lease(), id=LEASE, ends_at=NOW + 2 * HOUR)}
+    scene.grounds.put(a_lease_there())
+    await scene.look()
+    scene.grounds.ledger = None
+    scene.restart()
+    scene.pass_time(HOUR)
+    report = await scene.look()
+    assert report.findings[0].why == "the ledger is silent, and said before that it ends 2026-11-28 14:00 UTC"
+    scene.pass_time(2 * HOUR)
+    await scene.look()
+    assert scene.grounds.stopped == []
+    assert scene.told() == [f"disputed {LEASE}", f"late {LEASE}"]
+    scene.pass_time(HOUR)
+    await scene.look()
+    assert scene.grounds.stopped == [LEASE]
+
+
+async def test_what_a_ledger_said_before_holds_nothing_back_once_it_has_said_otherwise(scene: Scene) -> None:
+    runs_on = replace(a_lease(), id=LEASE, ends_at=NOW + 20 * HOUR)
+    scene.grounds.ledger = {LEASE: runs_on}
+    scene.grounds.put(a_lease_there())
+    await scene.look()
+    scene.grounds.ledger = {LEASE: replace(runs_on, state=State.ENDING)}
+    await scene.look()
+    scene.grounds.ledger = None
+    scene.pass_time(30 * MINUTE)
+    await scene.look()
+    assert scene.grounds.stopped == [LEASE]
 
 
 async def test_a_lease_that_the_ledger_does_not_know_is_never_stopped(scene: Scene) -> None:
