@@ -123,6 +123,15 @@ def test_a_workspace_in_a_queue_is_told_its_place_and_keeps_its_turn(world: Begi
     assert world.hard()["requests.nvidia.com/gpu"] == "2"
 
 
+def test_what_waits_in_the_whole_cluster_is_read_only_to_tell_of_it(world: Beginning) -> None:
+    order, made = waits(world)
+    world.now += timedelta(minutes=14)
+    world.api.calls.clear()
+    with pytest.raises(NoCapacityError):
+        usable.await_usable(world.site, order, made, silent)
+    assert world.api.calls.count(("list", "Workload", "", "")) == 1
+
+
 def test_its_place_is_left_out_where_it_cannot_be_read(world: Beginning) -> None:
     order, made = waits(world)
     world.now += timedelta(minutes=15)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -54,19 +54,24 @@ def of_workspace(site: Site, there: Tenancy, begun: datetime) -> Progress:
 
 
 def _without_node(site: Site, there: Tenancy, pod: Obj, use: PodUse) -> Progress:
+    """Its place among others is looked up once, when it is told: that reads what waits in the whole cluster."""
     if queued.gated(pod):
         return _in_queue(site, there, use.created_at)
-    said = use.unscheduled or "the scheduler has not looked at it yet"
-    why = turns.added(said, lambda: turns.among_pods(site, pod))
-    begun = _let_go(site, there) or use.created_at
-    return _waiting(site, begun, f"no node for its pod: {why}", _no_room(site, there, why))
+    why = (use.unscheduled or "the scheduler has not looked at it yet")[:LONGEST_WORDS].rstrip(". ")
+    if not _over(site, _let_go(site, there) or use.created_at):
+        return Progress(f"no node for its pod: {why}")
+    stands = turns.added(why, lambda: turns.among_pods(site, pod))
+    return Progress(f"no node for its pod: {stands}", _no_room(site, there, stands))
 
 
 def _in_queue(site: Site, there: Tenancy, since: datetime | None) -> Progress:
     """The queue itself keeps the pod back: it stays where it stands, however long that takes."""
-    stands = turns.added(f"{there} in {site.config.name}", lambda: turns.in_queue(site, there.lease_id))
-    waits = f"{there.lease_id} waits in the queue of {site}: {stands}. It keeps its turn, and costs nothing meanwhile"
-    return replace(_waiting(site, since, stands, NoCapacityError(waits, (stands,), QUEUED)), queued=True)
+    waits = f"{there} in {site.config.name}"
+    if not _over(site, since):
+        return Progress(f"its turn in the queue: {waits}")
+    stands = turns.added(waits, lambda: turns.in_queue(site, there.lease_id))
+    told = f"{there.lease_id} waits in the queue of {site}: {stands}. It keeps its turn, and costs nothing meanwhile"
+    return Progress(stands, NoCapacityError(told, (stands,), QUEUED), queued=True)
 
 
 def _let_go(site: Site, there: Tenancy) -> datetime | None:
@@ -83,17 +88,21 @@ def _without_pod(site: Site, there: Tenancy, begun: datetime) -> Progress:
 
 
 def _waiting(site: Site, since: datetime | None, missing: str, failed: ProviderError) -> Progress:
+    return Progress(missing, failed if _over(site, since) else None)
+
+
+def _over(site: Site, since: datetime | None) -> bool:
+    """Whether it has had the place's time to come about; what has not begun has not."""
     waited = site.clock() - since if since is not None else timedelta()
-    return Progress(missing, failed if waited >= site.config.pending_after else None)
+    return waited >= site.config.pending_after
 
 
 def _no_room(site: Site, there: Tenancy, why: str) -> NoCapacityError:
     """The scheduler's own words: they say whether GPUs, memory or a taint are the matter."""
-    said = why[:LONGEST_WORDS].rstrip(". ")
     return NoCapacityError(
-        f"{there.lease_id} found no node in {site} within {site.config.pending_after}: {said}. It cost nothing, and "
+        f"{there.lease_id} found no node in {site} within {site.config.pending_after}: {why}. It cost nothing, and "
         "what was made of it was deleted again",
-        (f"{there} in {site.config.name} ({said})",),
+        (f"{there} in {site.config.name} ({why})",),
         "unschedulable",
     )
 
