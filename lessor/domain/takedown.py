@@ -235,6 +235,7 @@ def _clean_look(lease: Lease, sighting: Sighting, now: datetime) -> Change:
         lease,
         Event(lease.outcome.value, now, "lessor", {**what, **_cost(lease, now)}),
         state=lease.outcome,
+        resources=tuple(r if _kept(lease, r) else replace(r, condition=Condition.GONE) for r in lease.resources),
         proof=proof,
         closed_at=now,
         left=(),

@@ -10,8 +10,8 @@ import pytest
 from lessor.contracts import Notice
 from lessor.domain import takedown
 from lessor.domain.lease import Change, Lease, State
-from lessor.domain.resource import Sighting
-from tests.builders import READY, a_lease, a_sighting, a_volume
+from lessor.domain.resource import Condition, Kind, Sighting
+from tests.builders import READY, a_lease, a_request, a_sighting, a_volume
 from workflows.notices import notices
 
 NOW = READY + timedelta(days=8)
@@ -77,3 +77,16 @@ def test_why_it_could_not_be_created_is_not_lost_behind_what_holds_it() -> None:
     failed = replace(going(), outcome=State.FAILED, problem="the image is not there")
     change = look(failed, stuck())
     assert (change.lease.problem, change.lease.held) == ("the image is not there", WORDS)
+
+
+def test_what_was_proven_gone_is_not_shown_as_it_was_before() -> None:
+    kept = replace(a_volume(), kind=Kind.SNAPSHOT, id="snap-1", condition=Condition.RUNNING)
+    lease = replace(going(), request=a_request(snapshot=True), resources=(*going().resources, kept))
+    assert Condition.GONE not in {one.condition for one in lease.resources}
+    for passed in range(1, lease.terms.verify_passes + 1):
+        lease = look(lease, a_sighting(), passed * MINUTE).lease
+    assert lease.state is State.CLOSED
+    assert {one.kind: one.condition for one in lease.resources if one.kind is Kind.SNAPSHOT} == {
+        Kind.SNAPSHOT: Condition.RUNNING
+    }
+    assert {one.condition for one in lease.resources if one.kind is not Kind.SNAPSHOT} == {Condition.GONE}
