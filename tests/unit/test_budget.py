@@ -20,8 +20,21 @@ from lessor.domain.pending import Exemption
 from lessor.domain.quota import Account, Ceiling, Kind, QuotaPlan
 from lessor.domain.request import Market
 from lessor.metering import metered
-from lessor.when.hours import OFFICE, written
-from tests.builders import APPROVED, ASKED, ENDS, HOURLY, LAUNCHED, READY, a_lease, a_quote, a_request, an_offer, usd
+from lessor.when.hours import written
+from tests.builders import (
+    APPROVED,
+    ASKED,
+    ENDS,
+    HOURLY,
+    LAUNCHED,
+    OFFICE,
+    READY,
+    a_lease,
+    a_quote,
+    a_request,
+    an_offer,
+    usd,
+)
 
 PLAN = QuotaPlan()
 BERLIN = QuotaPlan(tz="Europe/Berlin")
