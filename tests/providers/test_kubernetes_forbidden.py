@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,7 @@ from lessor.providers.kubernetes.api import (
     STATEFUL_SET,
     VOLUME,
     ApiKind,
+    Obj,
 )
 from tests.builders import LEASE_ID, a_story
 from tests.providers.kube_ends import LEASE, Leased
@@ -85,7 +86,27 @@ def test_what_keeps_a_pod_alive_and_is_not_read_is_told_by_its_pods(there: Lease
     there.api.list(POD)
     forbid(there, DEPLOYMENT)
     (work,) = [one for one in looked(there).resources if one.kind is Kind.WORKLOAD]
-    assert (work.type, work.condition) == ("Deployment", Condition.RUNNING)
+    assert (work.type, work.condition, work.reason) == ("Deployment", Condition.UNKNOWN, WORD)
+
+
+def test_what_may_be_read_in_its_namespace_is_known_where_all_namespaces_may_not_be(there: Leased) -> None:
+    class Narrow:
+        def __getattr__(self, name: str) -> object:
+            return getattr(there.api, name)
+
+        def list(self, kind: ApiKind, namespace: str = "", labels: str = "", fields: str = "") -> Sequence[Obj]:
+            if kind.namespaced and not namespace:
+                raise PermanentError(f"{kind.plural} everywhere are forbidden", "forbidden")
+            return there.api.list(kind, namespace, labels, fields)
+
+    found = inventory.look(replace(there.site, api=Narrow()), LEASE, (there.record,))  # type: ignore[arg-type]
+    assert shown(found) == [
+        (SPACE, Condition.RUNNING),
+        ("workload", Condition.RUNNING),
+        ("claim", Condition.STOPPED),
+        ("volume", Condition.RUNNING),
+    ]
+    assert (found.unread, found.foreign) == ((Kind.CLAIM, Kind.WORKLOAD), ())
 
 
 def test_without_pods_or_namespaces_nothing_is_known(there: Leased) -> None:

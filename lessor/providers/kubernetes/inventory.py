@@ -119,7 +119,7 @@ def read(site: Site, lease_id: str, known: Sequence[Resource] = (), forbidden: F
     foreign += [(kind, one) for kind, one in copies if space is None or not _inside(one, space)]
     claims = tuple(listed(CLAIM, Kind.CLAIM, lease_id)) if space is not None else ()
     disks = tuple(one for one in listed(VOLUME, Kind.VOLUME) if volumes.bound_in(one, lease_id))
-    if forbidden is not None and CLAIM in forbidden.refused and disks:
+    if forbidden is not None and CLAIM in forbidden.within(lease_id) and disks:
         forbidden.kinds.add(Kind.VOLUME)
         disks = ()
     tree = owners.read(site, lease_id, forbidden) if space is not None else Tree()
@@ -135,7 +135,7 @@ def look(site: Site, lease_id: str, known: Sequence[Resource] = ()) -> Sighting:
         return Sighting((), now, complete=False, problem=str(error))
     late = [_unclear(one) for one in found.record.missing(found.namespace, now)]
     return Sighting(
-        (*found.resources(site, now), *late),
+        (*(_known(one, forbidden.hides(one, lease_id)) for one in found.resources(site, now)), *late),
         now,
         complete=not forbidden.kinds,
         problem=forbidden.problem,
@@ -174,7 +174,7 @@ def conditions(site: Site) -> tuple[Tagged, ...]:
         name = str((one.get("spec", {}).get("claimRef") or {}).get("namespace", ""))
         if LEASE_ID.fullmatch(name):
             found.append(Tagged(**vars(_volume(site, one, theirs, now)), lease=name))
-    if CLAIM in forbidden.refused:
+    if CLAIM in forbidden.within(""):
         forbidden.kinds.add(Kind.VOLUME)
     return (*found, *(_unread(kind, name, forbidden.problem) for kind in forbidden.unread for name in leased))
 

@@ -130,7 +130,7 @@ def read(site: Site, namespace: str, forbidden: Forbidden | None = None) -> Tree
     added = (versions.served(site.api, kind, known) for kind, known in ADDED.items())
     served = [*BUILT_IN, *(kind for kind in added if kind is not None)]
     owned = [(kind, obj) for kind in served for obj in _listed(site, kind, namespace, forbidden)]
-    unread = forbidden.refused if forbidden else frozenset[ApiKind]()
+    unread = forbidden.within(namespace) if forbidden else frozenset[ApiKind]()
     known = {(kind.group, kind.kind) for kind in (POD, *served) if kind not in unread}
     return _tree([(POD, pod) for pod in pods], owned, known)
 
