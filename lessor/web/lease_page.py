@@ -92,8 +92,8 @@ def bill(lease: Lease, now: datetime) -> tuple[Line, ...]:
     lines = [Line("machines", f"{_decimal(Fraction(lease.hours(now) / timedelta(hours=1)))} h", _money(machines))]
     theirs = disks.added(lease.storage)
     if theirs:
-        ours = disks.base(lease.storage)
-        lines += [Line("disks that it came with", _months(ours, now), _money(cost(ours, now, lease.currency)))]
+        if ours := disks.base(lease.storage):
+            lines += [Line("disks that it came with", _months(ours, now), _money(cost(ours, now, lease.currency)))]
         lines += [Line("disks that people added", _months(theirs, now), _money(added_cost(lease, now)))]
     elif lease.storage:
         lines.append(Line("disks", _months(lease.storage, now), _money(storage_cost(lease, now))))

@@ -27,6 +27,7 @@ async def test_a_lease_shows_the_disks_that_people_added_beside_those_that_it_ca
     many = tuple(replace(added, disk=f"volume:{n}", monthly=None) for n in range(23))
     world.record(replace(lease, storage=many, revision=lease.revision + 1), Event("note", READY, "lessor", {}))
     page = words(await read(world, f"/leases/{lease.id}"))
+    assert "disks that it came with" not in page
     assert "disks that people added 1,380.000 GiB-months unknown together unknown" in page
     assert page.count("600 GiB, at an unknown price") == 20
     assert "and 3 more" in page
