@@ -12,6 +12,7 @@ from lessor.domain.people import StandIn
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.ports import DirectoryUnavailableError
 from lessor.when.hours import written
+from tests.builders import OFFICE
 from tests.world import ADMIN, MANAGER, REQUESTER, SECOND, Handle, World
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
