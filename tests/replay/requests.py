@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Decimal
 
-from lessor.contracts import Verb
+from lessor.contracts import QUEUED, Verb
 from lessor.domain.lease import State
 from lessor.domain.money import Money
 from lessor.domain.policy import Decision, Outcome, Reason
@@ -60,6 +60,21 @@ async def waiting_for_capacity(world: World) -> Runs:
     await do(world, handle, Verb.APPROVE, MANAGER)
     await world.until(handle, State.WAITING_FOR_CAPACITY)
     await world.sleep(HOUR + MINUTE)
+    await world.until(handle, State.ACTIVE)
+    await do(world, handle, Verb.RELEASE)
+    await world.until(handle, State.STOPPED)
+    await do(world, handle, Verb.RELEASE)
+    return await finished(handle, "closed")
+
+
+async def waiting_in_a_queue(world: World) -> Runs:
+    """It moves up while it is looked at, and its turn comes."""
+    stands = (("number 2 of 2 that wait in queue gpus",), ("number 1 of 1 that wait in queue gpus",))
+    world.cloud.fail["await_usable"] = [NoCapacityError("it waits", one, QUEUED) for one in stands]
+    handle = await asked(world)
+    await do(world, handle, Verb.APPROVE, MANAGER)
+    await world.until(handle, State.WAITING_FOR_CAPACITY)
+    await world.sleep(21 * MINUTE)
     await world.until(handle, State.ACTIVE)
     await do(world, handle, Verb.RELEASE)
     await world.until(handle, State.STOPPED)

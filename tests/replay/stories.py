@@ -237,6 +237,7 @@ SKIPPING: tuple[Story, ...] = (
     requests.withdrawn_while_provisioning,
     requests.lapsed,
     requests.waiting_for_capacity,
+    requests.waiting_in_a_queue,
     requests.failed,
     restored,
     cancelled,
