@@ -187,7 +187,7 @@ _MORE: dict[str, object] = {
     "why": "",
 }
 _MORE |= {"happened": "idle-cleared", "counted": 8, "idle_gpus": 7, "working": 1, "budget": "team:ml"}
-_MORE |= {"pods_held": 1, "held_since": ASKED}
+_MORE |= {"pods_held": 1, "held_since": ASKED, "known": True}
 
 
 @pytest.mark.parametrize("notice", [n for n in Notice if n is not Notice.REQUEST])

@@ -202,6 +202,9 @@ def _doing_nothing() -> dict[str, object]:
         "happened": "idle-unknown",
         "counted": 8,
         "idle_gpus": 7,
+        "held_since": None,
+        "pods_held": 7,
+        "known": True,
         "working": 1,
         "budget": "team:ml",
     }
