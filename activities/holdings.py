@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
@@ -21,7 +21,10 @@ log = logging.getLogger(__name__)
 LIMIT = timedelta(seconds=30)
 """A look at a place that takes longer is none; its calls have limits of their own."""
 
-AT_ONCE = 8
+AT_ONCE = 16
+
+MOST_OPEN = 4
+"""So many questions to one place may be without an answer: those of a place that hangs would take up all threads."""
 
 
 @runtime_checkable
@@ -40,6 +43,7 @@ class Holdings:
         self._kinds = {name: kind for name, kind in kinds.items() if isinstance(kind, Occupancy)}
         self._limit = limit
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="holdings")
+        self._open: dict[Place, set[Future[Mapping[str, Held]]]] = {}
 
     async def of(self, subjects: Iterable[Subject], since: datetime) -> dict[str, Held]:
         """By lease, for those that have a namespace in a place that can be asked."""
@@ -51,10 +55,14 @@ class Holdings:
         return {lease: held for answer in found for lease, held in answer.items()}
 
     async def _ask(self, place: Place, since: datetime, leases: list[str]) -> Mapping[str, Held]:
-        kind = self._kinds[place.provider]
-        asking = asyncio.get_running_loop().run_in_executor(self._threads, kind.held, place, since, leases)
+        unanswered = {one for one in self._open.get(place, ()) if not one.done()}
+        if len(unanswered) >= MOST_OPEN:
+            problem = f"{place} has left {len(unanswered)} questions unanswered; it is asked again when it answers them"
+            return {lease: Held(problem=problem) for lease in leases}
+        asking = self._threads.submit(self._kinds[place.provider].held, place, since, leases)
+        self._open[place] = unanswered | {asking}
         try:
-            return await asyncio.wait_for(asking, self._limit.total_seconds())
+            return await asyncio.wait_for(asyncio.wrap_future(asking), self._limit.total_seconds())
         except ProviderError as error:
             problem = str(error)[:500] or f"{place} could not be read"
         except TimeoutError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -73,3 +74,26 @@ def test_a_place_that_hangs_keeps_no_other_waiting() -> None:
         gate.set()
     problem = "kubernetes/yard gave no whole answer within 0 s"
     assert found == {"gpu-a": Held(1), "gpu-c": Held(problem=problem)}
+
+
+def test_a_place_that_goes_on_hanging_is_asked_no_more_until_it_answers() -> None:
+    gate = threading.Event()
+    kind = FakeOccupancy({"lab": {"gpu-a": Held(1)}, "yard": {"gpu-c": Held(4)}}, gate)
+    asked = Holdings({"kubernetes": kind}, timedelta(milliseconds=20))
+    both = (subject("gpu-a"), subject("gpu-c", YARD))
+
+    async def look() -> dict[str, Held]:
+        return await asked.of(both, SINCE)
+
+    try:
+        for _ in range(6):
+            found = asyncio.run(look())
+            assert found["gpu-a"] == Held(1)
+    finally:
+        gate.set()
+    assert sum(place == YARD for place, _, _ in kind.asked) == 4
+    assert found["gpu-c"].problem.startswith("kubernetes/yard has left 4 questions unanswered")
+    kind.gate = None
+    until = time.monotonic() + 5
+    while asyncio.run(look())["gpu-c"] != Held(4):
+        assert time.monotonic() < until
