@@ -34,12 +34,15 @@ class Stops:
     outside: Outside
     clock: Callable[[], datetime]
 
-    async def said(self, ids: Sequence[str]) -> tuple[dict[str, Said], str]:
-        """What the ledger says of leases, and why it says nothing, if so: then their tags alone hold."""
+    async def said(self, ids: Sequence[str], what: str = "asking the ledger") -> tuple[dict[str, Said], str]:
+        """What the ledger says of leases, and why it says nothing, if so: then their tags alone hold.
+
+        `what` is asked: another question that is under way is no silence, the same one that hangs is.
+        """
         if not ids:
             return {}, ""
         try:
-            found = await self.outside.call("asking the ledger", lambda: self.grounds.leases(ids), ASK_WITHIN)
+            found = await self.outside.call(what, lambda: self.grounds.leases(ids), ASK_WITHIN)
         except Exception as error:
             # Whatever is wrong with the ledger, the ends on the machines hold (law 10).
             why = str(error) or type(error).__name__
@@ -52,7 +55,7 @@ class Stops:
         one = finding.dated
         try:
             now = await self._seen(one)
-            said, _ = await self.said([one.lease])
+            said, _ = await self.said([one.lease], f"asking the ledger for {one.key}")
             again = judge(now, said[one.lease], overdue, terms, self.clock()) if now else None
             if again is None or again.stand is not Stand.DUE:
                 return Acted(finding, False, _changed(again), spared=True)
@@ -86,7 +89,8 @@ class Stops:
             return
         event = Event("guard-stopped", self.clock(), "lessor", {"place": str(one.place), "ends": one.written})
         try:
-            await self.outside.call("telling the ledger", lambda: self.grounds.note(one.lease, event), ASK_WITHIN)
+            what = f"telling the ledger of {one.key}"
+            await self.outside.call(what, lambda: self.grounds.note(one.lease, event), ASK_WITHIN)
         except Exception as error:
             log.warning("guard-stop-not-recorded", lease=one.lease, why=str(error)[:200] or type(error).__name__)
 

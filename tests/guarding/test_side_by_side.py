@@ -1,0 +1,60 @@
+"""Several stops at once: each has the ledger's own word, and each goes on record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from lessor.domain.lease import Event, Lease
+from tests.builders import a_lease
+from tests.guarding.scene import HOUR, LEASE, MINUTE, NOW, Scene, a_lease_there
+
+OTHER = "gpu-00000001"
+SECONDS = 10
+"""How long one waits for the other; nothing waits so long unless the other never comes."""
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    """Two leases that are late, and told of."""
+    made = Scene(tmp_path)
+    over = replace(a_lease(), ends_at=NOW - 3 * HOUR)
+    made.grounds.ledger = {one: replace(over, id=one) for one in (LEASE, OTHER)}
+    made.grounds.put(a_lease_there(), a_lease_there(OTHER))
+    return made
+
+
+async def test_what_was_extended_at_the_last_moment_is_left_alone_however_many_are_asked_about(scene: Scene) -> None:
+    await scene.look()
+    scene.pass_time(30 * MINUTE)
+    meet, together = Barrier(2), scene.grounds.leases
+    extended = {one: replace(a_lease(), id=one, ends_at=NOW + 9 * HOUR) for one in (LEASE, OTHER)}
+
+    def leases(ids: Sequence[str]) -> Mapping[str, Lease | None]:
+        if len(ids) > 1:
+            return together(ids)
+        meet.wait(SECONDS)
+        return {one: extended[one] for one in ids}
+
+    scene.grounds.leases = leases  # type: ignore[method-assign]
+    report = await scene.look()
+    assert scene.grounds.stopped == []
+    assert all(one.spared for one in report.acted)
+
+
+async def test_each_of_several_stops_goes_on_record(scene: Scene) -> None:
+    await scene.look()
+    scene.pass_time(30 * MINUTE)
+    meet, note = Barrier(2), scene.grounds.note
+
+    def noted(lease_id: str, event: Event) -> None:
+        meet.wait(SECONDS)
+        note(lease_id, event)
+
+    scene.grounds.note = noted  # type: ignore[method-assign]
+    await scene.look()
+    assert sorted(lease for lease, _ in scene.grounds.noted) == [OTHER, LEASE]
