@@ -50,7 +50,8 @@ class FakeCloud:
 
     def offers(self, need: Need, place: Place, market: Market) -> tuple[Offer, ...]:
         count = need.count
-        return (Offer("g5.xlarge", need.model or "A10G", count, 24, 4 * count, market, self.hourly, self.hourly),)
+        name = "nvidia.com/gpu" if place.provider == "kubernetes" else "g5.xlarge"
+        return (Offer(name, need.model or "A10G", count, 24, 4 * count, market, self.hourly, self.hourly),)
 
     def quote(self, need: Need, place: Place, market: Market, now: datetime) -> Quote:
         self._enter("quote")
