@@ -136,7 +136,10 @@ def test_gpu_machines_without_a_lease_are_told_with_whose_they_are_and_what_they
 
 @pytest.mark.parametrize(
     ("kind", "gpu"),
-    [("g4ad.xlarge", True), ("p5.48xlarge", True), ("g6e.2xlarge", True), ("c7g.large", False), ("m5.large", False)],
+    [
+        *((kind, True) for kind in ("g4ad.xlarge", "p5.48xlarge", "g6e.2xlarge", "gr6.4xlarge", "p6-b200.48xlarge")),
+        *((kind, False) for kind in ("c7g.large", "m5.large", "r6g.large")),
+    ],
 )
 def test_types_with_gpus_are_known_by_their_family_also_those_that_lessor_leases_none_of(kind: str, gpu: bool) -> None:
     assert bool(GPU_FAMILY.match(kind)) is gpu

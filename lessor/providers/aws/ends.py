@@ -28,7 +28,7 @@ from lessor.providers.instants import latest_end
 
 Item = dict[str, Any]
 Price = Callable[[Site, Item], Money | None]
-GPU_FAMILY = re.compile(r"[gp]\d")
+GPU_FAMILY = re.compile(r"(g|gr|p)\d")
 """How instance types with GPUs begin, those of which lessor leases none among them."""
 
 AWAKE = ("pending", "running")
