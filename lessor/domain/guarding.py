@@ -221,8 +221,13 @@ def judge(one: Dated, said: Said, overdue: Overdue | None, terms: GuardTerms, no
 
 
 def noted(ends: datetime, overdue: Overdue | None, now: datetime) -> Overdue:
-    """What is known from before, if it is of the same end; another end is another occasion, told anew."""
-    return overdue if overdue is not None and overdue.ends == ends else Overdue(ends, now)
+    """What is known from before, if it is of the same end; another end is another occasion, told anew.
+
+    So is what was seen at a time yet to come: that was of a clock that has been put right, and would hold for ever.
+    """
+    if overdue is None or overdue.ends != ends or overdue.seen_at > now:
+        return Overdue(ends, now)
+    return overdue
 
 
 def held_back(due: int, findings: Iterable[Finding], stopped: Mapping[str, datetime], terms: GuardTerms) -> str:

@@ -40,7 +40,7 @@ from lessor.guarding.outside import Outside, TooLongError
 from lessor.guarding.report import Acted, PlaceLook, Report
 from lessor.guarding.stopping import READ_WITHIN, Stops
 from lessor.guarding.telling import Teller
-from lessor.guarding.tidings import Tiding
+from lessor.guarding.tidings import Kind, Tiding
 
 T = TypeVar("T")
 SILENT = Said(Word.SILENT)
@@ -60,8 +60,8 @@ class _Look:
 
     @property
     def lately(self) -> dict[str, datetime]:
-        """What the guard itself has stopped of late."""
-        return {key: at for key, at in self.page.stopped.items() if self.at - at < WITHIN}
+        """What the guard itself has stopped of late; a time yet to come is of a clock that was wrong."""
+        return {key: at for key, at in self.page.stopped.items() if abs(self.at - at) < WITHIN}
 
 
 class Guard:
@@ -90,7 +90,7 @@ class Guard:
             acted: list[Acted] = []
             if not dry:
                 _count_unread(rolls, page)
-                await teller.tell_each([*page.untold.values(), *self._news(rolls, findings, look)])
+                await self._told(teller, [*page.untold.values(), *self._news(rolls, findings, look)])
                 await self._told_unleased(teller, strays, look)
                 findings = await self._warned(teller, findings, look)
             due = [one for one in findings if one.stand is Stand.DUE]
@@ -165,6 +165,11 @@ class Guard:
         if self._notebook.problem:
             told.append(saying.forgotten(self._notebook.problem, look.at))
         return told
+
+    async def _told(self, teller: Teller, news: Sequence[Tiding]) -> None:
+        heard = await teller.tell_each(news)
+        if any(reached and one.kind is Kind.FORGOTTEN for one, reached in zip(news, heard, strict=True)):
+            self._notebook.own_up()
 
     async def _told_unleased(self, teller: Teller, strays: Mapping[Place, Strays], look: _Look) -> None:
         """Each place by itself, once a day; until there is something to tell it is looked for at every look."""

@@ -17,6 +17,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+import structlog
+
 from lessor.domain.guarding import Overdue
 from lessor.domain.records import MessageRef
 from lessor.guarding.tidings import Tiding, as_facts, of_facts
@@ -26,6 +28,8 @@ KEPT = timedelta(days=40)
 """How long it is remembered that something was told."""
 
 UNTOLD_MOST = 500
+
+log = structlog.get_logger(__name__)
 
 
 class BusyError(Exception):
@@ -53,9 +57,18 @@ class Notebook:
     def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
         self.path, self._clock = path, clock
         self.page = Page()
-        self.problem = ""
+        self._lost, self._unwritten, self._owned_up = "", "", False
         self._lock = RLock()
         self._keeps = True
+
+    @property
+    def problem(self) -> str:
+        """What is wrong now, or was forgotten and nobody has heard yet."""
+        return "; ".join(filter(None, (self._lost, self._unwritten)))
+
+    def own_up(self) -> None:
+        """People have heard what was forgotten: it is over with the next look, unless it happens again."""
+        self._owned_up = True
 
     @contextmanager
     def held(self, *, keep: bool = True) -> Iterator[Page]:
@@ -65,6 +78,7 @@ class Notebook:
         remembered lasts as long as the process.
         """
         with self._alone():
+            self._lost, self._owned_up = "" if self._owned_up else self._lost, False
             self._read()
             self._keeps = keep
             try:
@@ -87,8 +101,9 @@ class Notebook:
                     file.flush()
                     os.fsync(file.fileno())
                 beside.replace(self.path)
+                self._unwritten = ""
             except OSError as error:
-                self.problem = (
+                self._unwritten = (
                     f"{self.path} cannot be written ({error.strerror or error}): after a restart people are told "
                     "again, and everything waits for its notice again"
                 )
@@ -129,6 +144,9 @@ class Notebook:
                 f"another guard is looking right now, with {self.path}; nothing was done. Wait until it is through, or "
                 "ask that one: its log says what it found"
             ) from None
+        except OSError as error:
+            # A file system without locks, as some network shares: to look unlocked is better than never to look.
+            log.warning("guard-not-locked", file=str(self.path), why=error.strerror or str(error))
         try:
             yield
         finally:
@@ -140,7 +158,7 @@ class Notebook:
         except FileNotFoundError:
             return
         except OSError as error:
-            self.problem = f"{self.path} cannot be read ({error.strerror or error}); what was told before is not known"
+            self._lost = f"{self.path} cannot be read ({error.strerror or error}); what was told before is not known"
             return
         try:
             self.page = _read_page(json.loads(raw))
@@ -149,7 +167,7 @@ class Notebook:
 
     def _set_aside(self, error: Exception) -> None:
         aside = self.path.with_name(f"{self.path.name}.broken-{self._clock():%Y%m%dT%H%M%S}")
-        self.problem = (
+        self._lost = (
             f"{self.path.name} could not be understood ({type(error).__name__}) and was moved to {aside.name}: people "
             "are told again, and everything waits for its notice again"
         )
@@ -157,7 +175,7 @@ class Notebook:
         try:
             self.path.replace(aside)
         except OSError as failed:
-            self.problem += f"; it could not be moved ({failed.strerror or failed}) and is written over"
+            self._lost += f"; it could not be moved ({failed.strerror or failed}) and is written over"
 
     def _prune(self) -> None:
         now, page = self._clock(), self.page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -114,6 +116,56 @@ async def test_a_folder_that_cannot_be_written_is_said_and_holds_nothing_up(tmp_
     scene.grounds.put(a_lease_there())
     report = await scene.look()
     assert "cannot be written" in report.memory
+    scene.pass_time(30 * MINUTE)
+    await scene.look()
+    assert scene.grounds.stopped == [LEASE]
+
+
+async def test_what_was_forgotten_is_told_and_then_over(scene: Scene) -> None:
+    await scene.look()
+    scene.notebook.path.write_text("{")
+    scene.channels[0].works = False
+    await scene.look()
+    scene.channels[0].works = True
+    scene.pass_time(5 * MINUTE)
+    assert (await scene.look()).memory
+    scene.pass_time(24 * HOUR)
+    assert ((await scene.look()).memory, scene.told()) == ("", ["forgotten guard"])
+
+
+async def test_a_disk_that_was_full_is_no_problem_any_more_once_it_takes_what_is_written(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Path, __: Path) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", full)
+        assert "No space left on device" in (await scene.look()).memory
+    await scene.look()
+    scene.pass_time(24 * HOUR)
+    assert ((await scene.look()).memory, scene.told()) == ("", ["forgotten guard"])
+
+
+async def test_a_file_system_without_locks_keeps_nobody_from_looking(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(_: int, __: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    scene.grounds.put(a_lease_there())
+    await scene.look()
+    assert scene.told() == [f"late {LEASE}"]
+
+
+async def test_what_was_seen_by_a_clock_that_ran_ahead_holds_nothing_up(scene: Scene) -> None:
+    scene.grounds.put(a_lease_there())
+    scene.pass_time(24 * 365 * HOUR)
+    await scene.look()
+    scene.pass_time(-24 * 365 * HOUR)
+    await scene.look()
+    assert (scene.told(), scene.grounds.stopped) == ([f"late {LEASE}"] * 2, [])
     scene.pass_time(30 * MINUTE)
     await scene.look()
     assert scene.grounds.stopped == [LEASE]
