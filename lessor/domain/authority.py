@@ -64,7 +64,8 @@ def require_allowed(lease: Lease, decision: Decision) -> None:
     What it says may have nothing to do with the length, such as a budget of which nobody knows what is left.
     """
     if decision.outcome is Outcome.DENY:
-        raise Refused("policy", f"the policy does not let it run until then ({_spelled(decision.reasons)}); {_kept(lease)}")
+        why = _spelled(decision.reasons)
+        raise Refused("policy", f"the policy does not let it run until then ({why}); {_kept(lease)}")
 
 
 def asked_for_longer(lease: Lease, decision: Decision) -> tuple[StepSpec, ...]:
