@@ -38,6 +38,7 @@ def main() -> int:
 
 def watch(settings: Settings, live: LiveConfig, pause: timedelta | None, tell: Callable[[Report], None]) -> int:
     """Look every `pause`, as the configuration says if that is `None`; `tell` gets each report. 0 once stopped."""
+    log_without_values()
     with open_guard(settings, live, utc_now) as guard:
         asyncio.run(_watch(guard, live, every(live, pause), tell))
     return 0
@@ -58,6 +59,12 @@ def tell_lines(report: Report) -> None:
 def tell_json(report: Report) -> None:
     """One document on one line for each look."""
     print(json.dumps(facts(report), ensure_ascii=False), flush=True)  # noqa: T201 - the output that was asked for
+
+
+def log_without_values() -> None:
+    """Tell in the log where something failed, and never what the variables held there: tokens are among them."""
+    plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
 
 
 def utc_now() -> datetime:
