@@ -87,10 +87,11 @@ class Guard:
             rolls = await self._roll_call()
             findings, silence = await self._judged(rolls, look)
             strays = await self._unleased(look, always=dry)
+            unread = {place: _problems(roll, strays.get(place)) for place, roll in rolls.items()}
             acted: list[Acted] = []
             if not dry:
-                _count_unread(rolls, page)
-                await self._told(teller, [*page.untold.values(), *self._news(rolls, findings, look)])
+                _count_unread(unread, page)
+                await self._told(teller, [*page.untold.values(), *self._news(unread, findings, look)])
                 await self._told_unleased(teller, strays, look)
                 findings = await self._warned(teller, findings, look)
             due = [one for one in findings if one.stand is Stand.DUE]
@@ -102,7 +103,7 @@ class Guard:
         return Report(
             at=look.at,
             dry=dry,
-            places=tuple(PlaceLook(place, len(roll.dated), roll.problems) for place, roll in rolls.items()),
+            places=tuple(PlaceLook(place, len(roll.dated), unread[place]) for place, roll in rolls.items()),
             findings=tuple(findings),
             acted=tuple(acted),
             strays=tuple(one for found in strays.values() for one in found.found),
@@ -156,12 +157,12 @@ class Guard:
             log.exception("guard-could-not-read", what=what)
             return unread(f"{what} failed ({type(error).__name__})")
 
-    def _news(self, rolls: Mapping[Place, Roll], findings: Sequence[Finding], look: _Look) -> list[Tiding]:
+    def _news(self, unread: Mapping[Place, Sequence[str]], findings: Sequence[Finding], look: _Look) -> list[Tiding]:
         """What is told once a day while it lasts."""
         told = saying.unwell(findings, look.at)
-        for place, roll in rolls.items():
+        for place, problems in unread.items():
             if look.page.unread.get(place.name, 0) >= look.terms.unread:
-                told.append(saying.unread(place, roll.problems, look.at))
+                told.append(saying.unread(place, problems, look.at))
         if self._notebook.problem:
             told.append(saying.forgotten(self._notebook.problem, look.at))
         return told
@@ -226,8 +227,14 @@ def _again(finding: Finding, look: _Look) -> Finding:
     return replace(finding, stand=Stand.DUE if look.at >= stops_at else Stand.LATE, stops_at=stops_at)
 
 
-def _count_unread(rolls: Mapping[Place, Roll], page: Page) -> None:
-    page.unread = {place.name: page.unread.get(place.name, 0) + 1 for place, roll in rolls.items() if roll.problems}
+def _problems(roll: Roll, strays: Strays | None) -> tuple[str, ...]:
+    """What of a place was not read, each once: its leases, or what it has without one."""
+    besides = (one for one in (strays.problems if strays else ()) if one not in roll.problems)
+    return (*roll.problems, *(f"what has no lease there is not known: {one}" for one in besides))
+
+
+def _count_unread(unread: Mapping[Place, Sequence[str]], page: Page) -> None:
+    page.unread = {place.name: page.unread.get(place.name, 0) + 1 for place, why in unread.items() if why}
 
 
 def _forget(findings: Sequence[Finding], rolls: Mapping[Place, Roll], look: _Look) -> None:

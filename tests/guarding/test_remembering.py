@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lessor.domain.guarding import Stand
+from lessor.domain.guarding import Stand, Strays
 from lessor.guarding.notebook import BusyError, Notebook
 from tests.guarding.scene import (
     HOUR,
@@ -71,6 +71,17 @@ async def test_a_place_that_was_not_counted_is_counted_again_the_same_day(scene:
     scene.grounds.strays = {"research": (a_stray(),)}
     await scene.look()
     assert scene.told() == ["unleased research"]
+
+
+async def test_a_place_that_never_lets_itself_be_counted_is_told_of_as_unread(scene: Scene) -> None:
+    forbidden = Strays(problems=("pods is forbidden",))
+    scene.grounds.unleased = lambda place: forbidden if place == LAB else Strays()  # type: ignore[method-assign]
+    for _ in range(3):
+        report = await scene.look()
+        scene.pass_time(5 * MINUTE)
+        assert report.trouble
+    assert scene.told() == ["unread lab"]
+    assert scene.channels[0].got[0].lines == ("what has no lease there is not known: pods is forbidden",)
 
 
 # -- what it remembers ------------------------------------------------------------------------------------------------
