@@ -142,7 +142,8 @@ class Said:
     def objection(self) -> str:
         """Why nothing may be stopped, in words; empty where nothing speaks against it."""
         if self.word is Word.NO_RECORD:
-            return "the ledger does not know this lease: it may be that of another lessor, or its record was lost"
+            known = "the ledger does not know this lease: it may be that of another lessor, or its record was lost"
+            return "the ledger is silent, and did not know this lease before" if self.why else known
         if self.word is Word.UNREADABLE:
             return "the ledger has this lease, but its record cannot be read"
         if self.word is not Word.NOT_OVER:
@@ -163,9 +164,16 @@ def said_of(lease: Lease | None, now: datetime) -> Said:
     return Said(Word.OVER if over else Word.NOT_OVER, until, state)
 
 
-def recalled(said: Said, until: datetime | None, now: datetime) -> Said:
-    """A silent ledger is believed what it said before: an end that is yet to come was no end."""
-    if said.word is not Word.SILENT or until is None or until <= now:
+def recalled(said: Said, until: datetime | None, now: datetime, *, stranger: bool = False) -> Said:
+    """A silent ledger is believed what it said before: an end that is yet to come was no end.
+
+    A `stranger` is a lease that it did not know: another lessor's, as likely as not.
+    """
+    if said.word is not Word.SILENT:
+        return said
+    if stranger:
+        return Said(Word.NO_RECORD, why=said.why or "silent")
+    if until is None or until <= now:
         return said
     return Said(Word.NOT_OVER, until, why=said.why or "silent")
 

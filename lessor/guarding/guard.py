@@ -43,7 +43,7 @@ from lessor.guarding.telling import Teller
 from lessor.guarding.tidings import Kind, Tiding
 
 T = TypeVar("T")
-SILENT = Said(Word.SILENT)
+SILENT, NO_RECORD = Said(Word.SILENT), Said(Word.NO_RECORD)
 AT_ONCE = 8
 """How many stops are under way at the same time."""
 
@@ -129,11 +129,18 @@ class Guard:
         dated = [one for roll in rolls.values() for one in roll.dated]
         late = [one.lease for one in dated if is_late(one, look.terms, look.at)]
         heard, silence = await self._stops.said(list(dict.fromkeys(late)))
-        said = {lease: recalled(one, look.page.heard.get(lease), look.at) for lease, one in heard.items()}
+        strangers = look.page.strangers
+        said = {
+            lease: recalled(one, look.page.heard.get(lease), look.at, stranger=lease in strangers)
+            for lease, one in heard.items()
+        }
         # What the ledger said last is remembered for the time when it says nothing.
         runs_on = {lease: one.until for lease, one in said.items() if one.until and one.word is Word.NOT_OVER}
         kept = {lease: until for lease, until in look.page.heard.items() if lease not in said}
         look.page.heard = {**kept, **runs_on}
+        unknown = {lease: look.at for lease, one in heard.items() if one.word is Word.NO_RECORD}
+        kept = {lease: at for lease, at in strangers.items() if said.get(lease, NO_RECORD).word is Word.NO_RECORD}
+        look.page.strangers = {**kept, **unknown}
         known = look.page.overdue
         found = [judge(one, said.get(one.lease, SILENT), known.get(one.key), look.terms, look.at) for one in dated]
         return found, silence

@@ -39,7 +39,7 @@ class BusyError(Exception):
 @dataclass
 class Page:
     """What is remembered: leases that are late, what was stopped when, what was told, what nobody heard yet,
-    and until when the ledger said last that leases run.
+    until when the ledger said last that leases run, and which it said last that it does not know, when.
     """
 
     overdue: dict[str, Overdue] = field(default_factory=dict)
@@ -48,6 +48,7 @@ class Page:
     messages: dict[str, tuple[MessageRef, datetime]] = field(default_factory=dict)
     untold: dict[str, Tiding] = field(default_factory=dict)
     heard: dict[str, datetime] = field(default_factory=dict)
+    strangers: dict[str, datetime] = field(default_factory=dict)
     looked_at: datetime | None = None
 
 
@@ -182,6 +183,7 @@ class Notebook:
         page.messages = {key: one for key, one in page.messages.items() if now - one[1] < KEPT}
         page.untold = dict(list(page.untold.items())[-UNTOLD_MOST:])
         page.heard = {lease: until for lease, until in page.heard.items() if until > now}
+        page.strangers = {lease: at for lease, at in page.strangers.items() if now - at < KEPT}
         page.stopped = {key: at for key, at in page.stopped.items() if now - at < KEPT}
 
 
@@ -197,6 +199,7 @@ def _written(page: Page) -> dict[str, Any]:
         "unread": page.unread,
         "messages": [{**vars(ref), "at": _iso(at)} for ref, at in page.messages.values()],
         "heard": {lease: _iso(until) for lease, until in page.heard.items()},
+        "strangers": {lease: _iso(at) for lease, at in page.strangers.items()},
         "untold": {key: as_facts(one) for key, one in page.untold.items()},
     }
 
@@ -218,7 +221,8 @@ def _read_page(found: Any) -> Page:
         {key: int(count) for key, count in found["unread"].items()},
         {ref.key: (ref, at) for ref, at in refs},
         {key: of_facts(one) for key, one in found["untold"].items()},
-        {lease: _at(until) for lease, until in found["heard"].items()},
+        {lease: _at(until) for lease, until in found.get("heard", {}).items()},
+        {lease: _at(at) for lease, at in found.get("strangers", {}).items()},
         _at(found["looked_at"]) if found["looked_at"] else None,
     )
 

@@ -216,6 +216,25 @@ async def test_a_lease_that_the_ledger_does_not_know_is_never_stopped(scene: Sce
     assert (scene.grounds.stopped, scene.told()) == ([], [f"disputed {LEASE}"])
 
 
+async def test_a_lease_that_the_ledger_did_not_know_is_not_stopped_once_it_falls_silent(scene: Scene) -> None:
+    scene.grounds.ledger = {}
+    scene.grounds.put(a_lease_there())
+    await scene.look()
+    scene.grounds.ledger = None
+    scene.restart()
+    for _ in range(3):
+        scene.pass_time(HOUR)
+        report = await scene.look()
+    assert report.findings[0].why == "the ledger is silent, and did not know this lease before"
+    assert (scene.grounds.stopped, scene.told()) == ([], [f"disputed {LEASE}"])
+    scene.grounds.ledger = {LEASE: replace(a_lease(), id=LEASE, ends_at=NOW - 3 * HOUR)}
+    await scene.look()
+    scene.grounds.ledger = None
+    scene.pass_time(30 * MINUTE)
+    await scene.look()
+    assert scene.grounds.stopped == [LEASE]
+
+
 async def test_the_ledger_is_asked_again_right_before_the_stop(scene: Scene) -> None:
     scene.grounds.put(a_lease_there())
     await scene.look()
