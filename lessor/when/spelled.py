@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 
 from lessor.when.clock import local
 
@@ -29,8 +29,9 @@ def in_zone(text: str, zone: str) -> str:
 
 
 def _instant(text: str) -> datetime | None:
-    """What looks like an instant and is none stays as it is."""
+    """What looks like an instant and is none stays as it is; so does what is none any more on a clock elsewhere."""
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+        at = datetime.fromisoformat(text).replace(tzinfo=UTC)
     except ValueError:
         return None
+    return at if MINYEAR < at.year < MAXYEAR else None

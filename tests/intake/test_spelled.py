@@ -50,3 +50,9 @@ def test_what_lies_between_goes_through_another_hand() -> None:
 def test_what_the_domain_writes_is_found(at: datetime) -> None:
     whole = at.replace(second=0, microsecond=0)
     assert retold(f"until {minute(at)}.", lambda found: found.isoformat()) == f"until {whole.isoformat()}."
+
+
+@pytest.mark.parametrize("text", ["0001-01-01 00:00 UTC", "9999-12-31 23:59 UTC"])
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_what_no_clock_elsewhere_can_show_stays_as_it_is(text: str, zone: str) -> None:
+    assert in_zone(f"'{text}' is no lease id", zone) == f"'{text}' is no lease id"
