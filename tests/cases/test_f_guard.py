@@ -94,6 +94,9 @@ class Shell:
 @pytest.fixture
 def stranger(world: World, provider: Ec2Provider) -> str:
     """An account with four leases, one of them three hours past its end, and a GPU machine that nobody asked for."""
+    # The program has a clock of its own, by which all this was made hours ago.
+    world.controls.advance(-4 * 3600)
+    world.controls.set_delays(stopping=0)
     for lease in (LATE, EARLY, SPOILT):
         world.lease(provider, world.order(provider, Need("A10G", 1), lease_id=lease))
     world.lease(provider, world.order(provider, Need("A10G", 1), market=Market.SPOT, lease_id=SPOT))
@@ -105,8 +108,6 @@ def stranger(world: World, provider: Ec2Provider) -> str:
     client.create_tags(Resources=[machine], Tags=[{"Key": "lessor:ends", "Value": "when I am done"}])
     image = client.describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
     made = client.run_instances(ImageId=image, InstanceType="g5.xlarge", MinCount=1, MaxCount=1)
-    world.controls.advance(600)
-    world.controls.set_delays(stopping=0)
     return str(made["Instances"][0]["InstanceId"])
 
 
