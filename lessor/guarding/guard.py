@@ -38,7 +38,7 @@ from lessor.guarding.grounds import Grounds
 from lessor.guarding.notebook import Notebook, Page
 from lessor.guarding.outside import Outside, TooLongError
 from lessor.guarding.report import Acted, PlaceLook, Report
-from lessor.guarding.stopping import READ_WITHIN, Stops
+from lessor.guarding.stopping import READ_WITHIN, Stops, come_through
 from lessor.guarding.telling import Teller
 from lessor.guarding.tidings import Kind, Tiding
 
@@ -88,16 +88,17 @@ class Guard:
             findings, silence = await self._judged(rolls, look)
             strays = await self._unleased(look, always=dry)
             unread = {place: _problems(roll, strays.get(place)) for place, roll in rolls.items()}
-            acted: list[Acted] = []
+            acted: list[Acted] = [] if dry else _come_through(findings, look)
             if not dry:
                 _count_unread(unread, page)
-                await self._told(teller, [*page.untold.values(), *self._news(unread, findings, look)])
+                through = [saying.stopped(done, look.at) for done in acted]
+                await self._told(teller, [*page.untold.values(), *through, *self._news(unread, findings, look)])
                 await self._told_unleased(teller, strays, look)
                 findings = await self._warned(teller, findings, look)
             due = [one for one in findings if one.stand is Stand.DUE]
             brake = held_back(len(due), findings, look.lately, look.terms)
             if due and not dry:
-                acted = await self._acted(teller, due, "" if despite_brake else brake, look)
+                acted += await self._acted(teller, due, "" if despite_brake else brake, look)
             _forget(findings, rolls, look)
             page.looked_at = look.at
         return Report(
@@ -216,8 +217,13 @@ class Guard:
             async with slots:
                 return await self._stops.stop(finding, look.page.overdue[finding.dated.key], look.terms)
 
+        # Written down before: what comes of it is told also by a guard that was started anew meanwhile.
+        look.page.begun |= {each.dated.key: self._clock() for each in due if each.dated.key not in look.page.begun}
+        self._notebook.save()
         acted = list(await asyncio.gather(*map(one, due)))
         for done in acted:
+            if not done.begun:
+                look.page.begun.pop(done.finding.dated.key, None)
             if done.stopped:
                 look.page.stopped[done.finding.dated.key] = self._clock()
                 # Whoever starts it again is told again before the next stop.
@@ -226,6 +232,20 @@ class Guard:
         told = [saying.stopped(done, look.at) if done.stopped else saying.not_stopped(done, look.at) for done in acted]
         await teller.tell_each(tiding for tiding, done in zip(told, acted, strict=True) if not done.spared)
         return acted
+
+
+def _come_through(findings: Sequence[Finding], look: _Look) -> list[Acted]:
+    """Stops of earlier looks that took long and are seen done now; what was given more time needs none any more."""
+    begun, page = dict(look.page.begun), look.page
+    known = {one.dated.key: one for one in findings if one.dated.key in begun}
+    found = {key: done for key, one in known.items() if (done := come_through(one, begun[key]))}
+    page.stopped |= {key: begun[key] for key in found}
+    page.begun = {
+        key: at
+        for key, at in begun.items()
+        if key not in found and not (key in known and known[key].stand in (Stand.FINE, Stand.DISPUTED))
+    }
+    return list(found.values())
 
 
 def _again(finding: Finding, look: _Look) -> Finding:

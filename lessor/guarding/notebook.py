@@ -27,6 +27,9 @@ VERSION = 1
 KEPT = timedelta(days=40)
 """How long it is remembered that something was told."""
 
+BEGUN = timedelta(days=1)
+"""How long what becomes of a stop that was begun is still that stop's doing."""
+
 UNTOLD_MOST = 500
 
 log = structlog.get_logger(__name__)
@@ -38,11 +41,12 @@ class BusyError(Exception):
 
 @dataclass
 class Page:
-    """What is remembered: leases that are late, what was stopped when, what was told, what nobody heard yet,
+    """What is remembered: leases that are late, what was stopped or begun to be when, what was told, what nobody heard,
     until when the ledger said last that leases run, and which it said last that it does not know, when.
     """
 
     overdue: dict[str, Overdue] = field(default_factory=dict)
+    begun: dict[str, datetime] = field(default_factory=dict)
     stopped: dict[str, datetime] = field(default_factory=dict)
     unread: dict[str, int] = field(default_factory=dict)
     messages: dict[str, tuple[MessageRef, datetime]] = field(default_factory=dict)
@@ -184,6 +188,7 @@ class Notebook:
         page.untold = dict(list(page.untold.items())[-UNTOLD_MOST:])
         page.heard = {lease: until for lease, until in page.heard.items() if until > now}
         page.strangers = {lease: at for lease, at in page.strangers.items() if now - at < KEPT}
+        page.begun = {key: at for key, at in page.begun.items() if now - at < BEGUN}
         page.stopped = {key: at for key, at in page.stopped.items() if now - at < KEPT}
 
 
@@ -195,6 +200,7 @@ def _written(page: Page) -> dict[str, Any]:
             key: {"ends": _iso(one.ends), "seen_at": _iso(one.seen_at), "told_at": _iso(one.told_at)}
             for key, one in page.overdue.items()
         },
+        "begun": {key: _iso(at) for key, at in page.begun.items()},
         "stopped": {key: _iso(at) for key, at in page.stopped.items()},
         "unread": page.unread,
         "messages": [{**vars(ref), "at": _iso(at)} for ref, at in page.messages.values()],
@@ -217,6 +223,7 @@ def _read_page(found: Any) -> Page:
             key: Overdue(_at(one["ends"]), _at(one["seen_at"]), _at(one["told_at"]) if one["told_at"] else None)
             for key, one in found["overdue"].items()
         },
+        {key: _at(at) for key, at in found.get("begun", {}).items()},
         {key: _at(at) for key, at in found["stopped"].items()},
         {key: int(count) for key, count in found["unread"].items()},
         {ref.key: (ref, at) for ref, at in refs},

@@ -28,13 +28,15 @@ class PlaceLook:
 class Acted:
     """A lease whose turn it was: whether it was seen stopped, and what happened in words.
 
-    It was `spared` when a second look found that it was not its turn any more.
+    It was `spared` when a second look found that it was not its turn any more. It is `begun` while the place has not
+    said yet what came of the stop.
     """
 
     finding: Finding
     stopped: bool
     words: str
     spared: bool = False
+    begun: bool = False
 
 
 @dataclass(frozen=True)

@@ -61,9 +61,12 @@ class Stops:
                 return Acted(finding, False, _changed(again), spared=True)
             what = f"stopping {one.key}"
             log.warning("guard-stops", lease=one.lease, place=str(one.place), refs=list(one.refs), ends=one.written)
-            at = await self.outside.call(
-                what, lambda: self.grounds.stop(one.lease, one.place, lambda _: None), STOP_WITHIN
-            )
+            try:
+                at = await self.outside.call(
+                    what, lambda: self.grounds.stop(one.lease, one.place, lambda _: None), STOP_WITHIN
+                )
+            except TooLongError as error:
+                return Acted(finding, False, str(error), begun=True)
             done = await self._verified(again, at)
             await self._recorded(done, said[one.lease])
             return done
@@ -103,6 +106,14 @@ class Stops:
         if found is None and roll.problems:
             raise ProviderError(f"it could not be seen: {'; '.join(roll.problems)}")
         return found
+
+
+def come_through(finding: Finding, begun: datetime) -> Acted | None:
+    """A stop that was begun and not waited for, once its lease is seen at rest; `None` until then."""
+    condition = finding.dated.condition
+    if condition not in RESTS:
+        return None
+    return Acted(finding, True, f"its stop was begun at {minute(begun)} and took long; it was seen {condition.value}")
 
 
 def _changed(again: Finding | None) -> str:

@@ -1,15 +1,21 @@
-"""Several stops at once: each has the ledger's own word, and each goes on record."""
+"""Several stops at once, each with the ledger's own word and on record; and one that takes its time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Barrier
+from threading import Event as Signal
 
 import pytest
 
 from lessor.domain.lease import Event, Lease
+from lessor.domain.request import Place
+from lessor.domain.resource import Condition
+from lessor.guarding import stopping
+from lessor.ports import Heartbeat
 from tests.builders import a_lease
 from tests.guarding.scene import HOUR, LEASE, MINUTE, NOW, Scene, a_lease_there
 
@@ -58,3 +64,32 @@ async def test_each_of_several_stops_goes_on_record(scene: Scene) -> None:
     scene.grounds.note = noted  # type: ignore[method-assign]
     await scene.look()
     assert sorted(lease for lease, _ in scene.grounds.noted) == [OTHER, LEASE]
+
+
+async def test_a_stop_that_takes_long_is_told_once_it_is_seen(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.grounds.ledger = None
+    scene.grounds.put(a_lease_there(OTHER, ends=NOW + 9 * HOUR))
+    await scene.look()
+    scene.pass_time(30 * MINUTE)
+    through = Signal()
+
+    def slow(lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
+        through.wait(SECONDS)
+        return scene.now
+
+    monkeypatch.setattr(scene.grounds, "stop", slow)
+    monkeypatch.setattr(stopping, "STOP_WITHIN", timedelta(milliseconds=20))
+    report = await scene.look()
+    through.set()
+    assert [one.stopped for one in report.acted] == [False]
+    scene.restart()
+    scene.grounds.put(a_lease_there(condition=Condition.STOPPING))
+    scene.pass_time(5 * MINUTE)
+    await scene.look()
+    assert f"stopped {LEASE}" not in scene.told()
+    scene.grounds.put(a_lease_there(condition=Condition.STOPPED))
+    for _ in range(2):
+        scene.pass_time(5 * MINUTE)
+        await scene.look()
+    assert scene.told() == [f"late {LEASE}", f"stop-failed {LEASE}", f"stopped {LEASE}"]
+    assert "took long; it was seen stopped" in scene.channels[0].got[-1].why
