@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from lessor.domain.checkup import Checkup
 from lessor.domain.resource import Condition
 from lessor.ledger import open_ledger
 from lessor.ports import PermanentError, RetryableError
+from lessor.providers.machines.diary import Diary
 from lessor.providers.machines.running import Ran
 from tests.providers.attempts import silent
 from tests.providers.pool_fixtures import HOUR, ONE, conditions, create
@@ -64,6 +66,26 @@ def test_it_ends_once_an_administrator_says_that_nobody_gets_in(pool: PoolWorld)
     assert pool.provider().unseen(ONE, PLACE) == ()
     pool.provider().delete(ONE, PLACE, made.resources, silent)
     assert pool.provider().look(ONE, PLACE).clean
+
+
+def test_that_nobody_gets_in_is_not_believed_of_people_who_are_let_in_meanwhile(
+    pool: PoolWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Law 1: another process has the hooks back already, and lets people in after the administrator has looked."""
+    create(pool, ONE)
+    pool.hooks = False
+    stale, change = pool.provider(), Diary.change
+
+    def overtaken(*args: Any) -> Any:
+        monkeypatch.setattr(Diary, "change", change)
+        pool.hooks = True
+        pool.now_at += HOUR
+        pool.provider().set_end(ONE, PLACE, START + 3 * HOUR)
+        return change(*args)
+
+    monkeypatch.setattr(Diary, "change", overtaken)
+    stale.confirm_closed(ONE, PLACE)
+    assert pool.bookings(ONE)[0].let_in_at == START + HOUR
 
 
 def test_what_was_seen_closed_before_the_hooks_went_away_ends(pool: PoolWorld) -> None:

@@ -75,11 +75,8 @@ class Letting:
                 "still-open",
             )
 
-        def closed(_: Calendar, stored: Booking) -> Booking | None:
-            return replace(stored, let_in_at=None) if stored.let_in_at == booking.let_in_at else None
-
         if booking.let_in_at is not None:
-            self._diary.change(pool, booking, closed)
+            self._diary.change(pool, booking, _closed(booking))
 
     def who(self, pool: Pool, booking: Booking, heartbeat: Heartbeat) -> tuple[str, ...] | None:
         """Who gets in for a booking now; `None` is unknown."""
@@ -94,7 +91,7 @@ class Letting:
     def believe_closed(self, pool: Pool, lease_id: str) -> None:
         """Take it from somebody who knows that nobody gets in; where a hook can see that, it is asked instead."""
         for booking in self.unseen(pool, lease_id):
-            self._diary.change(pool, booking, lambda _, found: replace(found, let_in_at=None))
+            self._diary.change(pool, booking, _closed(booking))
 
     def everywhere(self, pool: Pool, bookings: Sequence[Booking], heartbeat: Heartbeat) -> Access:
         """Who gets in anywhere in the pool, of these bookings and otherwise; without its inventory, of these only."""
@@ -138,6 +135,15 @@ def _require_never_let_in(pool: Pool, booking: Booking) -> None:
 
 def _letting_in(calendar: Calendar, found: Booking) -> Booking | None:
     return None if found.phase in (Phase.ENDING, Phase.ENDED) else replace(found, let_in_at=calendar.now)
+
+
+def _closed(seen: Booking) -> Callable[[Calendar, Booking], Booking | None]:
+    """Nobody is in any more, unless somebody was let in since it was `seen`."""
+
+    def closed(_: Calendar, found: Booking) -> Booking | None:
+        return replace(found, let_in_at=None) if found.let_in_at == seen.let_in_at else None
+
+    return closed
 
 
 def _inventory(pool: Pool) -> tuple[dict[str, Machine], str]:
