@@ -43,10 +43,15 @@ def take_several(
 
 
 def _told(said: Said, many: int, text: str, *, each: bool) -> Said:
-    """With what to do instead, where `said` is what `each` machine is to have, or all of them together."""
+    """With what to do instead, where `said` is what `each` machine is to have, or all of them together.
+
+    None at all is left to whoever looks whether a count can be had.
+    """
     if many == 1 or said.count is None:
         return said
     total = Need(said.model, said.count * (many if each else 1), said.memory_gib)
+    if not many or not total.count:
+        return replace(said, count=0)
     asked = f"{many:,} requests for {said.need}" if each else f"{many:,} requests for what each is to have"
     words = (
         f"'{text[:60]}' asks for {many:,} machines, and a request is for GPUs: ask for {total}, which a cloud or a "

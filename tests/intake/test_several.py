@@ -66,3 +66,9 @@ def test_without_a_model_it_is_told_as_well() -> None:
 def test_one_machine_is_one_machine_and_other_words_stay_what_they_are(text: str, need: Need, purpose: str) -> None:
     draft = read(f"{text} {REST}")
     assert (draft.need, draft.purpose, draft.problems) == (need, purpose, ())
+
+
+@pytest.mark.parametrize("text", ["0 machines x 8 a100 80gb", "2 x 0 x a100 80gb", "8 a100 80gb on 0 machines"])
+def test_no_machines_are_no_gpus_as_in_any_request(text: str) -> None:
+    draft = read(f"{text} {REST}")
+    assert (draft.need, draft.problems) == (Need("A100-80GB", 0), ())
