@@ -21,10 +21,11 @@ log = logging.getLogger(__name__)
 LIMIT = timedelta(seconds=30)
 """A look at a place that takes longer is none; its calls have limits of their own."""
 
-AT_ONCE = 16
+AT_ONCE = 8
+"""So many questions are put to one place at the same time; others wait for their turn."""
 
-MOST_OPEN = 4
-"""So many questions to one place may be without an answer: those of a place that hangs would take up all threads."""
+MOST_LATE = 4
+"""So many questions to one place may be given up on and go on all the same: it hangs, and is asked no more."""
 
 
 @runtime_checkable
@@ -37,13 +38,13 @@ class Occupancy(Protocol):
 
 
 class Holdings:
-    """The places by their kind, in threads of their own: one that hangs keeps no other waiting."""
+    """The places by their kind, each in threads of its own: one that hangs keeps no other waiting."""
 
     def __init__(self, kinds: Mapping[str, object], limit: timedelta = LIMIT) -> None:
         self._kinds = {name: kind for name, kind in kinds.items() if isinstance(kind, Occupancy)}
         self._limit = limit
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="holdings")
-        self._open: dict[Place, set[Future[Mapping[str, Held]]]] = {}
+        self._threads: dict[Place, ThreadPoolExecutor] = {}
+        self._late: dict[Place, set[Future[Mapping[str, Held]]]] = {}
 
     async def of(self, subjects: Iterable[Subject], since: datetime) -> dict[str, Held]:
         """By lease, for those that have a namespace in a place that can be asked."""
@@ -55,12 +56,11 @@ class Holdings:
         return {lease: held for answer in found for lease, held in answer.items()}
 
     async def _ask(self, place: Place, since: datetime, leases: list[str]) -> Mapping[str, Held]:
-        unanswered = {one for one in self._open.get(place, ()) if not one.done()}
-        if len(unanswered) >= MOST_OPEN:
-            problem = f"{place} has left {len(unanswered)} questions unanswered; it is asked again when it answers them"
+        late = self._late[place] = {one for one in self._late.get(place, ()) if not one.done()}
+        if len(late) >= MOST_LATE:
+            problem = f"{place} has left {len(late)} questions unanswered; it is asked again when it answers them"
             return {lease: Held(problem=problem) for lease in leases}
-        asking = self._threads.submit(self._kinds[place.provider].held, place, since, leases)
-        self._open[place] = unanswered | {asking}
+        asking = self._threads_of(place).submit(self._kinds[place.provider].held, place, since, leases)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(asking), self._limit.total_seconds())
         except ProviderError as error:
@@ -70,4 +70,12 @@ class Holdings:
         except Exception as error:
             log.exception("%s cannot be counted", place)
             problem = f"{place} could not be read ({type(error).__name__}); the worker's log says why"
+        finally:
+            if not asking.done():
+                self._late[place].add(asking)
         return {lease: Held(problem=problem) for lease in leases}
+
+    def _threads_of(self, place: Place) -> ThreadPoolExecutor:
+        if place not in self._threads:
+            self._threads[place] = ThreadPoolExecutor(AT_ONCE, thread_name_prefix=f"holdings-{place.name}")
+        return self._threads[place]

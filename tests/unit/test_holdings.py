@@ -97,3 +97,16 @@ def test_a_place_that_goes_on_hanging_is_asked_no_more_until_it_answers() -> Non
     until = time.monotonic() + 5
     while asyncio.run(look())["gpu-c"] != Held(4):
         assert time.monotonic() < until
+
+
+async def test_many_that_ask_a_place_at_the_same_time_are_all_answered() -> None:
+    gate = threading.Event()
+    kind = FakeOccupancy({"yard": {"gpu-c": Held(4)}}, gate)
+    asked = Holdings({"kubernetes": kind})
+    looks = [asyncio.ensure_future(asked.of((subject("gpu-c", YARD),), SINCE)) for _ in range(20)]
+    try:
+        for _ in range(10):
+            await asyncio.sleep(0)
+    finally:
+        gate.set()
+    assert await asyncio.gather(*looks) == [{"gpu-c": Held(4)}] * 20
