@@ -40,9 +40,13 @@ def judged(lease: Lease, sighting: Sighting, now: datetime) -> Change:
 
 
 def bill(lease: Lease, seen: Iterable[Resource], now: datetime, unnamed: int = 0) -> Kept:
-    """What the lease is charged for all its disks, as a look shows them: those of its launch are not charged again."""
+    """What the lease is charged for all its disks, as a look shows them: those of its launch are not charged again.
+
+    What came on record as somebody's own, as when the lease was stopped, is none of the launch, billed yet or not.
+    """
     billed = {one.disk for one in lease.storage}
-    launched = {one.ref for one in lease.resources} - billed if base(lease.storage) else set()
+    ours = {one.ref for one in lease.resources if one.disk is None}
+    launched = ours - billed if base(lease.storage) else set()
     return brought_up(lease.storage, (one for one in seen if one.ref not in launched), now, unnamed)
 
 

@@ -104,7 +104,7 @@ def test_disks_of_the_launch_and_of_nobody_are_not_added_ones() -> None:
 
 def test_a_disk_of_the_launch_that_looks_like_an_added_one_is_not_charged_twice() -> None:
     """One that had to be tagged after the launch carries the same tags as one that somebody attached."""
-    lease = replace(in_use(*BASE), resources=(an_instance(), volume()))
+    lease = replace(in_use(*BASE), resources=(an_instance(), replace(volume(), disk=None)))
     assert disks.bill(lease, [volume(), volume("more")], DECEMBER) == (*BASE, line("more"))
     assert sweep.unbilled([lease], [Tagged(**vars(volume()), lease=lease.id)], DECEMBER) == ()
     nothing_launched = replace(lease, storage=())
@@ -177,6 +177,16 @@ def test_of_many_disks_of_a_stopped_lease_the_first_are_on_it_and_the_others_are
     said = change.events[0].data["disks"]
     assert said == "; ".join(f"claim c{n:02}" for n in range(20)) + "; and 5 more"
     assert [one.id for one in change.lease.resources] == ["i-0aaa", "c24@1", *(one.id for one in claims[:20])]
+
+
+def test_a_disk_that_came_on_a_stopped_lease_before_it_could_be_billed_is_charged_all_the_same() -> None:
+    """Where claims of the whole cluster may not be read, what is bound in the namespace is seen and not judged."""
+    lease = life.release(replace(in_use(*BASE), resources=(an_instance(),)), "U0REQUESTER", ENDS).lease
+    part = Sighting((volume(),), ENDS, complete=False, unread=(Kind.CLAIM,))
+    assert disks.judged(lease, part, ENDS).events == ()
+    stopped = life.stopped(lease, ENDS, ENDS, part.left).lease
+    whole = disks.judged(stopped, Sighting((volume(),), ENDS + HOUR), ENDS + HOUR).lease
+    assert whole.storage == (*BASE, line())
 
 
 def test_it_is_on_record_what_is_charged_and_what_is_gone() -> None:
