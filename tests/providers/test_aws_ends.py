@@ -89,6 +89,20 @@ def test_a_machine_with_copied_tags_is_not_ours_to_stop(world: World, provider: 
     }
 
 
+def test_a_machine_that_somebody_launched_like_a_leases_holds_up_no_stop_of_it(
+    world: World, provider: Ec2Provider
+) -> None:
+    """The console's "launch more like this" copies every tag."""
+    world.lease(provider, world.order(provider, Need("A10G", 1)))
+    mine = world.controls.instances(LEASE_ID)[0]
+    copied = mine["tags"] | {"lessor:ends": "2026-13-01"}
+    theirs = started(world, "g5.xlarge", TagSpecifications=tagged(copied))
+    (one,) = shown(world)
+    assert (one.fixed, one.written) == ("", mine["tags"]["lessor:ends"])
+    assert theirs not in one.refs
+    assert [stray.ref for stray in world.provider().unleased(ANYWHERE).found] == [theirs]
+
+
 def test_a_region_that_cannot_be_read_hides_no_other(wide: World, provider: Ec2Provider) -> None:
     wide.lease(provider, wide.order(provider, Need("A10G", 1)))
     wide.controls.fail("DescribeInstances", "InternalError", status=500, times=1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,7 +63,11 @@ def unleased(sites: Sequence[Site], place: Place, types: InstanceTypes, offers: 
         except ProviderError as error:
             problems.append(str(error))
             continue
-        bare = [one for one in seen.machines(read) if _is_stray(one)]
+        machines = seen.machines(read)
+        leased = {
+            lease for one in machines if (lease := tags.read(one).get(TAG_LEASE, "")) and launched_for(one, lease)
+        }
+        bare = [one for one in machines if _is_stray(one, leased)]
         names = _models(site, types) if bare else {}
         found += [_stray(replace(place, region=site.region), site, one, names, offers) for one in bare]
     return Strays(tuple(found), tuple(problems))
@@ -73,6 +77,8 @@ def _dated(place: Place, lease: str, machines: Sequence[Item]) -> Dated:
     awake = [one for one in machines if one["State"]["Name"] in AWAKE]
     # Ends of machines that rest cost nothing: only those of what runs decide.
     shown = awake or machines
+    # What somebody launched like one of them carries its tags too: it is no lease's, and holds up no stop of this one.
+    shown = [one for one in shown if launched_for(one, lease)] or shown
     ends = [tags.read(one).get(TAG_ENDS, "") for one in shown]
     marks = tags.read(shown[0])
     return Dated(
@@ -86,7 +92,7 @@ def _dated(place: Place, lease: str, machines: Sequence[Item]) -> Dated:
         owner=marks.get(TAG_OWNER, ""),
         team=marks.get(TAG_TEAM, ""),
         since=max(map(seen.launched_at, shown)),
-        fixed="; ".join(dict.fromkeys(why for one in awake if (why := _fixed(one, lease)))),
+        fixed="; ".join(dict.fromkeys(why for one in shown if awake and (why := _fixed(one, lease)))),
     )
 
 
@@ -102,8 +108,11 @@ def _fixed(machine: Item, lease: str) -> str:
     return ""
 
 
-def _is_stray(machine: Item) -> bool:
-    return bool(GPU_FAMILY.match(machine["InstanceType"])) and not tags.read(machine).get(TAG_LEASE)
+def _is_stray(machine: Item, leased: Collection[str]) -> bool:
+    """Whether it holds GPUs without a lease; `leased` are those of which a machine of their own runs beside it."""
+    lease = tags.read(machine).get(TAG_LEASE, "")
+    bare = not lease or (lease in leased and not launched_for(machine, lease))
+    return bare and bool(GPU_FAMILY.match(machine["InstanceType"]))
 
 
 def _models(site: Site, types: InstanceTypes) -> Mapping[str, str]:
