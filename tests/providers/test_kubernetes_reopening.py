@@ -120,6 +120,19 @@ def test_what_runs_already_is_not_stopped_for_want_of_room(stopped: Meanwhile) -
     assert (stopped.hard()[KEY], len(stopped.pods())) == ("4", 3)
 
 
+def test_a_start_that_was_given_up_halfway_leaves_no_way_in_once_it_is_stopped_again(stopped: Meanwhile) -> None:
+    def dies() -> None:
+        raise RuntimeError("the worker died")
+
+    noted = stopped.note("stopped-at")
+    stopped.during("starting", dies)
+    with pytest.raises(RuntimeError):
+        lifecycle.start(stopped.site, LEASE, stopped.beat)
+    assert (stopped.hard()[KEY], stopped.pods()) == ("4", [])
+    lifecycle.stop(stopped.site, LEASE, stopped.beat)
+    assert (stopped.hard()[KEY], stopped.note("stopped-at")) == ("0", noted)
+
+
 @pytest.fixture
 def ground(tmp_path: Path) -> Iterator[SimulatedGround]:
     with simulated_ground(tmp_path) as ground:

@@ -36,8 +36,11 @@ def stop(site: Site, lease_id: str, heartbeat: Heartbeat) -> datetime:
     be stopped and started again; `RetryableError` when pods do not end in time.
     """
     space = _seen(site, lease_id)
-    tree = owners.read(site, lease_id)
     at = noted_at(space, STOPPED_AT)
+    if at is not None:
+        # A start that was given up halfway may have opened the quota.
+        gate.freeze(site, space, heartbeat)
+    tree = owners.read(site, lease_id)
     if at is not None and not _awake(tree):
         return at
     over = is_over(space, site.clock())
