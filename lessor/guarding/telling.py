@@ -64,7 +64,7 @@ def audience(config: Callable[[], Config]) -> Callable[[Tiding], Audience]:
         admins = _active(people, map(current.person_id, current.organisation.admins))
         team = current.organisation.teams.get(tiding.team)
         owners = _active(people, [current.person_id(tiding.owner)]) if tiding.owner else ()
-        if not owners and team is not None and tiding.owner:
+        if not owners and team is not None:
             owners = _active(people, [current.person_id(team.lead)])
         return Audience(owners, admins, {one.id: one.name for one in people.values() if one.name})
 

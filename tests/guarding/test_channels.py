@@ -92,6 +92,7 @@ def texts(slack: RunningSandbox, channel: str) -> list[str]:
     [
         ("U0REQUESTER", "research", ["U0REQUESTER"]),
         ("U0GONE", "research", ["U0MANAGER"]),
+        ("", "research", ["U0MANAGER"]),
         ("U0GONE", "unheard-of", []),
         ("", "", []),
     ],
