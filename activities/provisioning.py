@@ -35,7 +35,9 @@ class ProvisioningActivities:
         with as_application_errors(), beating_beside():
             lease = lease_of(self._ledger, ref)
             provider = self._provider(lease)
-            provisioned = self._first_usable(provider, _order(lease), self._existing(provider, lease))
+            sighting = provider.look(lease.id, lease.request.place)
+            existing = self._existing(lease, sighting)
+            provisioned = self._first_usable(provider, _order(lease), existing, sighting.complete)
             self._ledger.seen(lease.id, provisioned.resources)
             return provisioned
 
@@ -128,12 +130,11 @@ class ProvisioningActivities:
             return str(error)
         return ""
 
-    def _existing(self, provider: Provider, lease: Lease) -> tuple[Resource, ...]:
+    def _existing(self, lease: Lease, sighting: Sighting) -> tuple[Resource, ...]:
         """What an earlier attempt created: found by tag, kept in the ledger, adopted instead of launched again.
 
         Nothing new is launched where not all can be read: it could never be proven gone.
         """
-        sighting = provider.look(lease.id, lease.request.place)
         ours = (r for r in sighting.left if r.ref not in sighting.foreign)
         found = tuple(r for r in ours if r.kind in LEASED and r.condition is not Condition.DELETING)
         if not sighting.complete and not found:
@@ -142,14 +143,19 @@ class ProvisioningActivities:
             self._ledger.seen(lease.id, found)
         return found
 
-    def _first_usable(self, provider: Provider, order: Order, existing: tuple[Resource, ...]) -> Provisioned:
-        """What exists already if it becomes usable, else the first candidate that has capacity and does."""
+    def _first_usable(
+        self, provider: Provider, order: Order, existing: tuple[Resource, ...], whole: bool
+    ) -> Provisioned:
+        """What exists already if it becomes usable, else the first candidate that has capacity and does.
+
+        Where what exists is not the `whole` of it, nothing takes its place: the next try looks again.
+        """
         attempts = Attempts()
         if existing:
             try:
                 return provider.await_usable(order, existing, alive)
             except NoCapacityError as error:
-                if error.code == QUEUED:
+                if error.code == QUEUED or not whole:
                     raise
                 attempts.ended(error)
         for candidate in provider.candidates(order):

@@ -15,7 +15,7 @@ from lessor.contracts import LeaseRef
 from lessor.domain.lease import State
 from lessor.domain.resource import COMPUTE, Condition, Kind, Sighting, Tagged
 from lessor.ledger import SqlLedger
-from lessor.ports import PermanentError, RetryableError
+from lessor.ports import NoCapacityError, PermanentError, RetryableError
 from lessor.providers.kubernetes import inventory
 from lessor.providers.kubernetes.api import (
     CLAIM,
@@ -27,6 +27,8 @@ from lessor.providers.kubernetes.api import (
     ApiKind,
     Obj,
 )
+from lessor.providers.kubernetes.provider import KubernetesProvider
+from lessor.retries import ErrorType
 from tests.builders import LEASE_ID, a_story
 from tests.providers.kube_ends import LEASE, Leased
 from tests.providers.kube_world import KubeWorld, SimulatedGround, simulated_ground
@@ -174,6 +176,25 @@ def test_what_an_earlier_attempt_has_launched_is_gone_on_with(begun: Begun) -> N
     begun.provision()
     begun.forbid()
     assert begun.provision() == [SPACE]
+
+
+def test_nothing_takes_the_place_of_an_earlier_attempt_that_came_to_nothing(
+    begun: Begun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was there is over, and what came after it could never be proven gone: it is waited for."""
+    begun.provision()
+    begun.forbid()
+    launched: list[object] = []
+
+    def no_room(*_: object) -> None:
+        raise NoCapacityError("no node", ("1 x A100-80GB in lab",), "unschedulable")
+
+    monkeypatch.setattr(KubernetesProvider, "await_usable", no_room)
+    monkeypatch.setattr(KubernetesProvider, "launch", lambda *given: launched.append(given) or ())
+    with pytest.raises(ApplicationError) as refused:
+        begun.provision()
+    assert (refused.value.type, refused.value.details[0]) == (ErrorType.NO_CAPACITY, ["1 x A100-80GB in lab"])
+    assert launched == []
 
 
 def watched(there: Leased) -> list[Tagged]:
