@@ -7,7 +7,7 @@ a machine can end the access by itself, as the shipped hook has sshd do (law 10)
 from __future__ import annotations
 
 from lessor.domain.bookings import TAKEN, Booking, Phase
-from lessor.domain.guarding import Dated, Roll
+from lessor.domain.guarding import AWAKE, Dated, Roll
 from lessor.domain.machines import spelt_gpus
 from lessor.domain.request import Place
 from lessor.domain.resource import Condition
@@ -17,6 +17,9 @@ from lessor.providers.machines.diary import Diary
 from lessor.providers.machines.pool import Pool
 
 UNKNOWN_WITHOUT = "which lease has which machine and until when stands in the ledger only; the hooks know each end too"
+
+FIRST = (Condition.RUNNING, Condition.PENDING, Condition.UNKNOWN, Condition.STOPPED)
+"""Of several machines the first of these that any of them is in."""
 
 
 def dated(pool: Pool, place: Place, diary: Diary) -> Roll:
@@ -32,15 +35,15 @@ def dated(pool: Pool, place: Place, diary: Diary) -> Roll:
 
 
 def _dated(pool: Pool, place: Place, lease: str, bookings: list[Booking]) -> Dated:
-    held = [one for one in bookings if one.phase is Phase.HELD]
-    shown = held or bookings
+    open_ = [one for one in bookings if _condition(one) in AWAKE]
+    shown = open_ or bookings
     end = max(one.open_until or one.ends for one in shown)
     return Dated(
         place=place,
         lease=lease,
         refs=tuple(one.machine for one in shown),
         what=", ".join(f"{spelt_gpus(one.gpus)} of {one.machine}" for one in shown),
-        condition=Condition.RUNNING if held else Condition.STOPPED,
+        condition=min(map(_condition, shown), key=FIRST.index),
         ends=end,
         written=instant(end),
         owner=shown[0].owner,
@@ -48,3 +51,13 @@ def _dated(pool: Pool, place: Place, lease: str, bookings: list[Booking]) -> Dat
         since=max((one.since for one in shown if one.since), default=None),
         fixed="" if pool.commands.let_in else f"lessor.yaml has no hooks of {pool.name} that could lock people out",
     )
+
+
+def _condition(booking: Booking) -> Condition:
+    """Whether its people may be in: they may where somebody began to let them in, until it is seen that nobody is."""
+    if booking.phase is Phase.HELD:
+        return Condition.RUNNING
+    if booking.let_in_at is None:
+        return Condition.STOPPED
+    # What ends cannot be stopped any more, and is not known to be closed.
+    return Condition.UNKNOWN if booking.phase is Phase.ENDING else Condition.PENDING
