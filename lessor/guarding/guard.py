@@ -45,7 +45,7 @@ from lessor.guarding.tidings import Kind, Tiding
 T = TypeVar("T")
 SILENT, NO_RECORD = Said(Word.SILENT), Said(Word.NO_RECORD)
 AT_ONCE = 8
-"""How many stops are under way at the same time."""
+"""How many stops are under way at the same time in each place: one in which they hang holds up no other."""
 
 log = structlog.get_logger(__name__)
 
@@ -211,10 +211,10 @@ class Guard:
             log.error("guard-brake", why=brake)
             await teller.tell(saying.braked(due, brake, look.at))
             return []
-        slots = asyncio.Semaphore(AT_ONCE)
+        slots = {each.dated.place.name: asyncio.Semaphore(AT_ONCE) for each in due}
 
         async def one(finding: Finding) -> Acted:
-            async with slots:
+            async with slots[finding.dated.place.name]:
                 return await self._stops.stop(finding, look.page.overdue[finding.dated.key], look.terms)
 
         # Written down before: what comes of it is told also by a guard that was started anew meanwhile.

@@ -11,13 +11,14 @@ from threading import Event as Signal
 
 import pytest
 
+from lessor.domain.guarding import GuardTerms
 from lessor.domain.lease import Event, Lease
 from lessor.domain.request import Place
 from lessor.domain.resource import Condition
 from lessor.guarding import stopping
 from lessor.ports import Heartbeat
 from tests.builders import a_lease
-from tests.guarding.scene import HOUR, LEASE, MINUTE, NOW, Scene, a_lease_there
+from tests.guarding.scene import HOUR, LAB, LEASE, MINUTE, NOW, Scene, a_lease_there
 
 OTHER = "gpu-00000001"
 SECONDS = 10
@@ -93,3 +94,22 @@ async def test_a_stop_that_takes_long_is_told_once_it_is_seen(scene: Scene, monk
         await scene.look()
     assert scene.told() == [f"late {LEASE}", f"stop-failed {LEASE}", f"stopped {LEASE}"]
     assert "took long; it was seen stopped" in scene.channels[0].got[-1].why
+
+
+async def test_a_place_in_which_stops_hang_holds_up_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(tmp_path, terms=GuardTerms(share=1.0))
+    scene.grounds.put(*(a_lease_there(f"gpu-0000000{number}") for number in range(1, 9)), a_lease_there(place=LAB))
+    await scene.look()
+    scene.pass_time(30 * MINUTE)
+    stop, elsewhere, waited = scene.grounds.stop, Signal(), list[bool]()
+
+    def hang(lease_id: str, place: Place, heartbeat: Heartbeat) -> datetime:
+        if place == LAB:
+            elsewhere.set()
+        else:
+            waited.append(elsewhere.wait(SECONDS))
+        return stop(lease_id, place, heartbeat)
+
+    monkeypatch.setattr(scene.grounds, "stop", hang)
+    await scene.look()
+    assert waited == [True] * 8
