@@ -44,6 +44,15 @@ def test_a_lease_whose_hooks_are_gone_is_neither_stopped_nor_closed(pool: PoolWo
     assert pool.provider().checkup(PLACE) == Checkup("pool", problem=WORDS, urgent=True)
 
 
+def test_a_ledger_that_is_away_hides_nothing_else_that_is_wrong(pool: PoolWorld) -> None:
+    pool.broken["verify"] = Ran(1)
+    pool.book.refuse = 9
+    found = pool.provider().checkup(PLACE)
+    assert "who has which machine cannot be read or stored now: the ledger is locked; " in found.problem
+    assert "who can get into machines of pool could not be seen" in found.problem
+    assert "the hook health cannot be started" in found.problem
+
+
 def test_with_its_hooks_back_it_ends_as_ever(pool: PoolWorld) -> None:
     made = create(pool, ONE)
     pool.hooks = False

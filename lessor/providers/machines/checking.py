@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lessor.domain.checkup import Checkup
-from lessor.ports import Heartbeat
+from lessor.ports import Heartbeat, ProviderError
 from lessor.providers.machines.diary import Diary
 from lessor.providers.machines.letting import Letting, hooks_gone
 from lessor.providers.machines.pool import Pool
@@ -19,8 +19,13 @@ NAMED = 10
 
 def check(pool: Pool, letting: Letting, diary: Diary, heartbeat: Heartbeat) -> Checkup:
     """What is wrong, in words; nothing is changed by it."""
-    unseen = [words for one in diary.calendar(pool).bookings if (words := hooks_gone(pool, one))]
-    problems = [*_hooks(pool), *unseen]
+    problems = [*_hooks(pool)]
+    unseen: list[str] = []
+    try:
+        unseen += [words for one in diary.calendar(pool).bookings if (words := hooks_gone(pool, one))]
+    except ProviderError as error:
+        problems.append(str(error))
+    problems += unseen
     access = letting.everywhere(pool, (), heartbeat)
     if access.problem:
         problems.append(access.problem)
