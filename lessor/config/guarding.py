@@ -17,6 +17,8 @@ SOONEST, LATEST = timedelta(seconds=10), timedelta(hours=1)
 """How often the guard may look: more often would throttle the provider, less often would come too late."""
 
 LEAST_NOTICE = timedelta(minutes=1)
+LEAST_TOLERANCE = timedelta(minutes=10)
+"""So far may the clock of the guard's host be ahead without a stop before the true end (case E27)."""
 
 
 class GuardBrakeConfig(Section):
@@ -58,6 +60,12 @@ def check_guard(guard: GuardConfig) -> Iterator[tuple[KeyPath, str]]:
         yield ("guard", "every"), f"is {spell(guard.every)}; allowed: {spell(SOONEST)} to {spell(LATEST)}"
     if guard.notice < LEAST_NOTICE:
         yield ("guard", "notice"), f"is {spell(guard.notice)}; people need {spell(LEAST_NOTICE)} at least"
+    if guard.tolerance < LEAST_TOLERANCE:
+        yield (
+            ("guard", "tolerance"),
+            f"is {spell(guard.tolerance)}; it has to be {spell(LEAST_TOLERANCE)} at least, or a clock that is fast by "
+            "less ends leases early",
+        )
     if guard.tolerance < guard.tell_after + guard.notice:
         yield (
             ("guard", "tolerance"),

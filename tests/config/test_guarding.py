@@ -29,6 +29,10 @@ def test_what_is_said_holds() -> None:
     [
         ("{every: 5s}", "guard.every: is 5 s; allowed: 10 s to 1 h"),
         ("{every: 2h}", "guard.every: is 2 h; allowed: 10 s to 1 h"),
+        (
+            "{tell_after: 0s, notice: 1min, tolerance: 9min}",
+            "guard.tolerance: is 9 min; it has to be 10 min at least, or a clock that is fast by less ends",
+        ),
         ("{notice: 30s}", "guard.notice: is 30 s; people need 1 min at least"),
         (
             "{tolerance: 44min}",
