@@ -8,12 +8,12 @@ import pytest
 
 from lessor.domain.faults import judged, untold
 from lessor.domain.lease import State
-from lessor.domain.resource import Kind, Tagged
+from lessor.domain.resource import Condition, Kind, Tagged
 from lessor.ports import PermanentError
 from lessor.providers.kubernetes import capacity, inventory
 from lessor.providers.kubernetes.api import NODE
 from tests.builders import a_lease
-from tests.providers.kube_fake import FakeApi, Fault
+from tests.providers.kube_fake import FakeApi, Fault, Refusing
 from tests.providers.kube_nodes import (
     A100,
     H100,
@@ -93,6 +93,19 @@ def test_where_nodes_cannot_be_read_nothing_is_told_and_nothing_called_well(api:
     assert judged(told, [now], NOW).events == ()
     assert untold([told], [now], NOW) == ()
     assert untold([told], [replace(now, unchecked=False)], NOW) != ()
+
+
+def test_where_its_pods_may_not_be_read_nothing_is_called_well(api: FakeApi) -> None:
+    api.add(pod("train", 2, "node-h", namespace=LEASE))
+    lease(api, "gpu-00000003", 1)
+    before = next(one for one in inventory.conditions(a_site(api)) if one.lease == LEASE)
+    known = replace(before, lease="", changed_at=None, fault="")
+    told = judged(replace(a_lease(State.ACTIVE), id=LEASE, resources=(known,)), [before], NOW).lease
+    site = replace(a_site(api), api=Refusing(api, {"", LEASE}))  # type: ignore[arg-type]
+    now = next(one for one in inventory.conditions(site) if one.lease == LEASE)
+    assert now.condition is Condition.UNKNOWN
+    assert untold([told], [now], NOW) == ()
+    assert judged(told, [now], NOW).events == ()
 
 
 def test_the_census_counts_it_where_it_is_and_flags_it(api: FakeApi) -> None:

@@ -251,7 +251,9 @@ def _unread(kind: Kind, lease_id: str, why: str) -> Tagged:
 
 
 def _known(resource: Resource, why_not: str) -> Resource:
-    return replace(resource, condition=Condition.UNKNOWN, reason=why_not) if why_not else resource
+    if not why_not:
+        return resource
+    return replace(resource, condition=Condition.UNKNOWN, reason=why_not, fault="", unchecked=True)
 
 
 def _elsewhere(listed: Callable[..., Sequence[Obj]], marked: str) -> Iterator[tuple[Kind, Obj]]:
