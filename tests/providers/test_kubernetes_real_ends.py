@@ -93,7 +93,7 @@ def test_D07_owners_are_stopped_and_started_and_their_controllers_bring_nothing_
 def test_D01_what_holds_a_namespace_is_told_in_the_servers_words(world: KubeWorld, ground: RealGround) -> None:
     provider, made = begin(world)
     make(world, CONFIG_MAP, "held", finalizers=["gone.example.test/cleanup"])
-    ground.pace = 25  # The server itself needs five seconds to find out what holds it, of the minutes that are waited.
+    ground.pace = 8  # The server itself needs five seconds to find out what holds it, of the 90 that are waited.
     with pytest.raises(PermanentError) as caught:
         provider.delete(LEASE_ID, PLACE, made, silent)
     assert caught.value.code == "stuck"
