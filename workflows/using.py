@@ -13,7 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from lessor.domain import asking, deadlines, disks, extension, faults, life, pausing, suspension
     from lessor.domain.deadlines import Deadline, Due
     from lessor.domain.lease import IN_USE, State
-    from lessor.domain.resource import Sighting
+    from lessor.domain.resource import LEASED, Sighting
 
 WARNING_RETRY = timedelta(minutes=1)
 
@@ -146,7 +146,7 @@ class Using(Watching):
         kept = disks.judged(self.lease, sighting, now)
         if kept.events:
             self._book.apply(kept)
-        unfit = faults.judged(self.lease, sighting.resources if sighting.complete else (), now)
+        unfit = faults.judged(self.lease, sighting.resources if sighting.knows(*LEASED) else (), now)
         if unfit.events:
             self._book.apply(unfit)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+
+import pytest
 
 from lessor.contracts import SIGNAL_ACT, SIGNAL_OBSERVED, Act, Notice, Observed, Verb
 from lessor.domain.lease import State
 from lessor.domain.policy import Decision, Outcome, Reason
-from lessor.domain.resource import Condition
+from lessor.domain.request import Place
+from lessor.domain.resource import Condition, Kind, Resource, Sighting
 from lessor.ports import NoCapacityError, PermanentError, RetryableError
 from tests.world import ADMIN, ASK_THE_LEAD, MANAGER, REQUESTER, SECOND, World
 
@@ -265,3 +269,22 @@ async def test_what_people_read_are_our_words_and_not_the_vendors(world: World) 
     await world.act(handle, Verb.APPROVE, MANAGER)
     await handle.result()
     assert (await world.lease(handle)).problem == str(ours)
+
+
+async def test_what_is_wrong_is_told_although_a_kind_that_does_not_decide_it_may_not_be_read(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = await world.active()
+    whole, words = world.cloud.look, "pods do not run"
+
+    def in_part(lease_id: str, place: Place, known: Sequence[Resource] = ()) -> Sighting:
+        found = whole(lease_id, place, known)
+        ill = tuple(replace(one, fault=words) for one in found.resources)
+        return replace(found, resources=ill, complete=False, unread=(Kind.VOLUME,))
+
+    monkeypatch.setattr(world.cloud, "look", in_part)
+    lease = await world.lease(handle)
+    await handle.signal(SIGNAL_OBSERVED, Observed(lease.resources[0].id, "running", words, lease.ready_at))
+    lease = await world.when(handle, lambda one: one.unfit is not None, "what is wrong")
+    assert lease.unfit is not None
+    assert words in lease.unfit.words
