@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,7 +17,7 @@ from lessor.providers.kubernetes.api import LOCAL_QUEUE, POD, QUEUED_WORKLOAD, R
 from tests.providers.attempts import silent
 from tests.providers.kube_fake import Fault
 from tests.providers.kube_leases import BEGIN, LEASE, Beginning
-from tests.providers.kube_nodes import pod, space
+from tests.providers.kube_nodes import lease, pod, space
 
 KUEUE = {QUEUED_WORKLOAD, RESOURCE_FLAVOR, LOCAL_QUEUE}
 GATED = [{"name": "kueue.x-k8s.io/admission"}]
@@ -184,3 +185,20 @@ def admitted(world: Beginning, at: datetime) -> None:
     true = [{"type": one, "status": "True", "lastTransitionTime": stamp} for one in ("QuotaReserved", "Admitted")]
     world.obj(QUEUED_WORKLOAD, "statefulset-workspace")["status"] = {"conditions": true}
     del world.obj(POD, "workspace-0")["spec"]["schedulingGates"]
+
+
+def test_a_reading_of_all_leases_asks_once_what_waits_in_the_whole_cluster(world: Beginning) -> None:
+    """One batch of work for a place, and never a poll for each lease."""
+    for number in range(4):
+        name = f"gpu-0000000{number}"
+        lease(world.api, name, 1)
+        world.api.add(pod(f"free-{number}", 1, "", namespace=name, phase="Pending"))
+        gated = world.api.add(pod(f"gated-{number}", 1, "", namespace=name, phase="Pending"))
+        world.obj(POD, gated["metadata"]["name"], name)["spec"]["schedulingGates"] = GATED
+        workload(world, "job", name, EARLIER)
+    world.now += timedelta(hours=2)
+    world.api.calls.clear()
+    found = [one.fault for one in inventory.conditions(world.site) if one.fault]
+    assert len(found) == 4
+    everywhere = Counter(kind for verb, kind, *_ in world.api.calls if verb == "list")
+    assert (everywhere[QUEUED_WORKLOAD.kind], everywhere[LOCAL_QUEUE.kind], everywhere[POD.kind]) == (1, 1, 2)

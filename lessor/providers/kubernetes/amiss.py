@@ -16,7 +16,7 @@ from lessor.providers.kubernetes.stalled import stalled
 
 def looked_over(site: Site, space: Obj, found: Sequence[Obj], around: Around, resource: Resource) -> Resource:
     """The namespace's `resource` with what is wrong with its pods; `unchecked` where that cannot all be seen."""
-    wrong = [stalled(site, space, found)]
+    wrong = [stalled(around.site, space, found)]
     away = misplaced(pods.uses(site, found), note(space, "resource"), note(space, "model"), around)
     fault = "; ".join(filter(None, [*wrong, away]))
     return replace(resource, fault=fault, unchecked=away is None and not fault)

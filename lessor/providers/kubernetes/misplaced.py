@@ -13,6 +13,7 @@ from lessor.domain.holding import PodUse
 from lessor.ports import ProviderError
 from lessor.providers.kubernetes import gpus
 from lessor.providers.kubernetes.gpus import NO_MODEL, Nodes
+from lessor.providers.kubernetes.once import asked_once
 from lessor.providers.kubernetes.shapes import GpuShape
 from lessor.providers.kubernetes.site import Site
 
@@ -23,15 +24,18 @@ On = Mapping[tuple[str, str], GpuShape]
 
 
 class Around:
-    """The nodes of a cluster for one reading of it, read when they are first asked for; `None` when that failed."""
+    """What is around the leases of a cluster for one reading of it, read when it is first asked for.
+
+    `nodes` are `None` when they could not be read.
+    """
 
     def __init__(self, site: Site) -> None:
-        self._site = site
+        self.site = asked_once(site)
 
     @cached_property
     def nodes(self) -> Nodes | None:
         try:
-            return gpus.read(self._site)
+            return gpus.read(self.site)
         except ProviderError:
             return None
 
