@@ -75,7 +75,7 @@ class Entering:
         """An administrator says that nobody gets into these machines any more, where nothing is left to see that.
 
         On record with the reason before it is believed; the lease goes on with its next try. Raises `Refused`:
-        not-found, unknown-person, not-admin, no-reason, nothing-unseen, place-unreachable.
+        not-found, unknown-person, not-admin, no-reason, nothing-unseen, nothing-there, place-unreachable.
         """
         lease, person = await self._lease(lease_id), await self._person(person_id)
         if not person.admin:
@@ -86,6 +86,8 @@ class Entering:
         event = Event(CLOSED, self._clock(), person.id, {"reason": words[:500], "via": via})
         try:
             return await asyncio.to_thread(self._believe_closed, lease, event)
+        except PermanentError as error:
+            raise Refused("nothing-there", f"{lease.request.place}: {error}; nothing was confirmed") from error
         except ProviderError as error:
             raise Refused("place-unreachable", f"{lease.request.place}: {error}; try again in a minute") from error
 

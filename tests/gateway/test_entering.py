@@ -227,3 +227,11 @@ async def test_a_pool_that_cannot_be_read_now_is_not_confirmed(door: Door) -> No
     with pytest.raises(Refused, match="the ledger is locked; try again in a minute") as caught:
         await door.entering.confirm_closed(LEASE_ID, "U0ADMIN", "it is closed", "cli")
     assert (caught.value.code, len(door.events())) == ("place-unreachable", 1)
+
+
+async def test_a_pool_that_is_configured_no_more_is_not_told_to_be_tried_again(door: Door) -> None:
+    door.put(in_cellar())
+    door.cellar.refusal = PermanentError("'pool' is no pool of machines", "unknown-place")
+    with pytest.raises(Refused, match="'pool' is no pool of machines; nothing was confirmed") as caught:
+        await door.entering.confirm_closed(LEASE_ID, "U0ADMIN", "it is closed", "cli")
+    assert (caught.value.code, len(door.events())) == ("nothing-there", 1)
