@@ -31,6 +31,7 @@ from bot.slack_client import SlackClient
 from lessor.config import Config, ConfigError
 from lessor.gateway import Gateway
 from lessor.leaving import leave
+from lessor.logs import log_without_values
 from lessor.metrics import served_metrics
 from lessor.ports import LedgerUnavailableError
 from lessor.reload import LiveConfig, keep_current
@@ -54,6 +55,7 @@ log = structlog.get_logger("lessor.bot")
 
 def main() -> int:
     """Run until SIGINT or SIGTERM. 0 after an orderly stop, 2 when it cannot start as it is configured."""
+    log_without_values()
     try:
         settings = read_settings()
         live = LiveConfig.read(settings.lessor_config)

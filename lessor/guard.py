@@ -20,6 +20,7 @@ from lessor.guarding.guard import Guard
 from lessor.guarding.notebook import BusyError
 from lessor.guarding.opening import every, open_guard
 from lessor.guarding.report import Report, facts, lines
+from lessor.logs import log_without_values
 from lessor.reload import LiveConfig, keep_current
 from lessor.settings import Settings, SettingsError, read_settings
 
@@ -59,12 +60,6 @@ def tell_lines(report: Report) -> None:
 def tell_json(report: Report) -> None:
     """One document on one line for each look."""
     print(json.dumps(facts(report), ensure_ascii=False), flush=True)  # noqa: T201 - the output that was asked for
-
-
-def log_without_values() -> None:
-    """Tell in the log where something failed, and never what the variables held there: tokens are among them."""
-    plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
 
 
 def utc_now() -> datetime:

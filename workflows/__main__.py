@@ -38,6 +38,7 @@ from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Place
 from lessor.drawing import Drawer
 from lessor.leaving import leave
+from lessor.logs import log_without_values
 from lessor.metrics import served_metrics
 from lessor.notify import Webhook
 from lessor.notify.opening import Opened, open_channels
@@ -62,6 +63,7 @@ LONGEST_WAIT = 15.0
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGINT or SIGTERM. 0 after an orderly stop, 2 when it cannot start as it is configured."""
     wanted = _parse(arguments)
+    log_without_values()
     try:
         settings = read_settings()
         settings.require("SLACK_BOT_TOKEN")

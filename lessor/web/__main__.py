@@ -16,6 +16,7 @@ import uvicorn
 from lessor.config import Config, ConfigError
 from lessor.drawing import Drawer
 from lessor.leaving import leave
+from lessor.logs import log_without_values
 from lessor.metrics import served_metrics
 from lessor.ports import LedgerUnavailableError
 from lessor.reload import LiveConfig, keep_current
@@ -35,6 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; others need LESSOR_WEB_TOKEN")
     parser.add_argument("--port", type=int, default=PORT, help=f"port to listen on ({PORT}); 0 for a free one")
     chosen = parser.parse_args(arguments)
+    log_without_values()
     try:
         settings = read_settings()
         if not (_is_loopback(chosen.host) or settings.lessor_web_token):

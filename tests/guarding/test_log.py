@@ -10,7 +10,7 @@ import structlog
 
 from lessor.domain.guarding import Roll
 from lessor.domain.request import Place
-from lessor.guard import log_without_values
+from lessor.logs import log_without_values
 from tests.guarding.scene import Scene
 
 TOKEN = "eyJhbGciOiJSUzI1NiJ9"
