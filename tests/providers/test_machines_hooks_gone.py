@@ -22,7 +22,7 @@ from tests.providers.pool_world import PLACE, START, PoolWorld
 WORDS = (
     f"people were let into dgx-1 for {ONE} at 2026-11-28 09:00 UTC, and lessor.yaml has no hooks of pool any more, so "
     "it is not known whether they get in still. Put grant, revoke and verify back; or lock them out by hand, and then "
-    f"an administrator confirms that with lessor places confirm-closed {ONE}"
+    f"an administrator confirms that with lessor places confirm-closed {ONE} REASON"
 )
 
 

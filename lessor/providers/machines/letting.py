@@ -124,7 +124,7 @@ def hooks_gone(pool: Pool, booking: Booking) -> str:
         f"people were let into {booking.machine} for {booking.lease_id} at {minute(booking.let_in_at)}, and "
         f"lessor.yaml has no hooks of {pool.name} any more, so it is not known whether they get in still. Put grant, "
         f"revoke and verify back; or lock them out by hand, and then an administrator confirms that with lessor "
-        f"places confirm-closed {booking.lease_id}"
+        f"places confirm-closed {booking.lease_id} REASON"
     )
 
 
