@@ -89,7 +89,7 @@ def test_C19_volumes_left_after_termination(world: World, provider: Ec2Provider)
     with pytest.raises(PermanentError, match=rf"{own} \(100 GiB\)"):
         provider.delete(LEASE_ID, place(), leased.resources, silent)
     left = provider.look(LEASE_ID, place()).left
-    assert [(r.id, r.type) for r in left] == [(own, "100 GiB gp2")]
+    assert [(r.id, r.type) for r in left] == [(own, "100 GiB gp3")]
     assert root not in {r.id for r in world.controls.leftovers()}
 
 

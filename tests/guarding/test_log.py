@@ -19,6 +19,8 @@ TOKEN = "eyJhbGciOiJSUzI1NiJ9"
 @pytest.fixture
 def plain() -> Iterator[None]:
     before = structlog.get_config()
+    # Commands that other tests run leave a logger behind that says nothing.
+    structlog.reset_defaults()
     log_without_values()
     yield
     structlog.configure(**before)

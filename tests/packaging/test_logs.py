@@ -18,6 +18,8 @@ TOKEN = "xoxb-nobody-may-read-this"
 @pytest.fixture
 def _logs() -> Iterator[None]:
     before = structlog.get_config()
+    # Commands that other tests run leave a logger behind that says nothing.
+    structlog.reset_defaults()
     yield
     structlog.configure(**before)
 
