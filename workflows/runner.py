@@ -16,6 +16,8 @@ from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import Info
 
+from workflows.lean import apart
+
 NOWHERE = StorageDriverStoreContext(target=None)
 
 
@@ -45,4 +47,4 @@ class ContextFreeRunner(SandboxedWorkflowRunner):
     """The SDK's sandbox with its restrictions; only what is asked about payloads is answered without entering it."""
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
-        return ContextFree(super().create_instance(det))
+        return ContextFree(super().create_instance(apart(det)))

@@ -21,6 +21,7 @@ from activities.record import RecordActivities
 from activities.sizes import SizeLimit
 from activities.sweep import SweepActivities
 from lessor import contracts
+from workflows.lean import Lean
 from workflows.lease import LeaseWorkflow
 from workflows.meter import MeterWorkflow
 from workflows.near import Near
@@ -50,6 +51,7 @@ PASSED_THROUGH = (
         "workflows.book",
         "workflows.calls",
         "workflows.details",
+        "workflows.entity",
         "workflows.life",
         "workflows.notices",
         "workflows.updates",
@@ -126,6 +128,8 @@ def _worker(
     interceptors: list[Interceptor] = [SizeLimit()]
     if name == "lessor" and near:
         interceptors.append(Near(CONCURRENCY // 2))
+    if name == "lessor":
+        interceptors.append(Lean())
     return Worker(
         client,
         task_queue=QUEUES[name],
