@@ -125,7 +125,9 @@ class TemporalEngine:
             raise _unconnected(error) from error
 
     async def _update(self, lease_id: str, act: Act) -> Answer:
-        """The update's answer; a full update queue (10 in flight) is waited for, and so is the workflow's next run."""
+        """The update's answer. A full update queue (10 in flight) is waited for, and so is the workflow's next run; one
+        that the server dropped is asked again.
+        """
         handle = self._client.get_workflow_handle(lease_id)
         while True:
             try:
@@ -136,7 +138,7 @@ class TemporalEngine:
                     return _rejected(lease_id, act, error)
                 await asyncio.sleep(BUSY_PAUSE.total_seconds())
             except RPCError as error:
-                if error.status is not RPCStatusCode.RESOURCE_EXHAUSTED:
+                if not _passing(error):
                     raise
                 await asyncio.sleep(BUSY_PAUSE.total_seconds())
 
@@ -160,6 +162,12 @@ class TemporalEngine:
         if (await found.memo()).get(contracts.MEMO_INTERACTION) != submission.interaction:
             raise TakenError(submission.lease_id)
         return False
+
+
+def _passing(error: RPCError) -> bool:
+    """Whether the server had no room for the update, or dropped it with a workflow task that came to nothing."""
+    dropped = error.status in (RPCStatusCode.ABORTED, RPCStatusCode.UNAVAILABLE) and "aborted" in error.message
+    return dropped or error.status is RPCStatusCode.RESOURCE_EXHAUSTED
 
 
 def _renewing(error: WorkflowUpdateFailedError) -> bool:
