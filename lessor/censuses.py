@@ -12,9 +12,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
+from lessor.aside import aside
 from lessor.domain.pools import Census
 from lessor.domain.request import Place, spell
 from lessor.ports import ProviderError
@@ -84,25 +86,20 @@ class Censuses:
         return kept.census if kept and self._clock() < kept.until else None
 
     def _begun(self, place: Place) -> Future[Census]:
-        """The reading under way, or a new one. A daemon thread, since one that hangs must not hold the process up."""
+        """The reading under way, or a new one."""
         with self._lock:
             running = self._reading.get(place)
-            if running is not None:
-                return running
-            future: Future[Census] = Future()
-            # A running future cannot be cancelled by those who stop waiting for it.
-            future.set_running_or_notify_cancel()
-            self._reading[place] = future
-        threading.Thread(target=self._run, args=(place, future), name=f"census {place.name}", daemon=True).start()
-        return future
+            if running is None:
+                running = self._reading[place] = aside(partial(self._run, place), f"census {place.name}")
+            return running
 
-    def _run(self, place: Place, future: Future[Census]) -> None:
+    def _run(self, place: Place) -> Census:
         census = self._taken(place)
         keep = self._keep if census.complete else self._keep_failed
         with self._lock:
             self._kept[place] = _Kept(census, self._clock() + keep)
             del self._reading[place]
-        future.set_result(census)
+        return census
 
     def _taken(self, place: Place) -> Census:
         began = self._clock()

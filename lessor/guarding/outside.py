@@ -1,18 +1,17 @@
 """Calls that block, each in a thread of its own and for a limited time: one that hangs holds up nothing else.
 
-The thread of a call that takes too long goes on, and the same call is not begun again until it has come back. It is a
-daemon, so that it does not hold the process up either.
+The thread of a call that takes too long goes on, and the same call is not begun again until it has come back.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from lessor.aside import aside
 from lessor.domain.request import spell
 
 T = TypeVar("T")
@@ -33,22 +32,11 @@ class Outside:
         older = self._busy.get(what)
         if older is not None and not older.done():
             raise TooLongError(f"{what}: an earlier try has not come back yet")
-        future: Future[T] = Future()
-        future.set_running_or_notify_cancel()
+        future = aside(work, what)
         self._busy[what] = future
-        threading.Thread(target=_run, args=(work, future), name=what, daemon=True).start()
         waiting = asyncio.wrap_future(future)
         done, _ = await asyncio.wait({waiting}, timeout=within.total_seconds())
         if not done:
             waiting.cancel()
             raise TooLongError(f"{what}: no answer within {spell(within)}")
         return waiting.result()
-
-
-def _run(work: Callable[[], T], future: Future[T]) -> None:
-    try:
-        result = work()
-    except BaseException as error:
-        future.set_exception(error)
-    else:
-        future.set_result(result)

@@ -6,12 +6,10 @@ import base64
 import http.client
 import json
 import ssl
-import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.message import Message
@@ -19,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from lessor.aside import aside
 from lessor.refusals import TelemetryError
 
 CHUNK = 1 << 20
@@ -123,16 +122,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 def _bounded(call: Callable[[], T], seconds: float) -> T:
     """The result of `call`. Raises `TimeoutError` when time is up, whatever it waits for: a name, headers or a body."""
-    future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(call())
-        except Exception as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True, name="telemetry").start()
-    return future.result(seconds)
+    return aside(call, "telemetry").result(seconds)
 
 
 def _fetch(
