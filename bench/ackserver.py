@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import sys
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -31,7 +30,7 @@ from bot.__main__ import SWITCH_SECONDS, THREADS
 from bot.app import build_app
 from bot.background import Background, Workshop
 from bot.desk import Desk
-from bot.garbage import Tidying, settle
+from bot.garbage import begin_tidying
 from bot.http import PATH, Signatures, web_app
 from bot.installation import Installation
 from bot.settings import SlackSettings
@@ -107,9 +106,7 @@ async def _product(wanted: argparse.Namespace, stack: AsyncExitStack) -> web.App
     sys.setswitchinterval(SWITCH_SECONDS)
     workshop = await stack.enter_async_context(Workshop())
     desk = await workshop.do(_desk(wanted, workshop))
-    settle()
-    tidying = asyncio.ensure_future(workshop.do(Tidying(desk.background.front, time.monotonic).keep()))
-    stack.callback(tidying.cancel)
+    stack.callback(begin_tidying(workshop, desk.background.front).cancel)
     return web_app(build_app(desk, INSTALLATION), INSTALLATION, Signatures(SECRET), desk.background.front)
 
 

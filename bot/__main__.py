@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -23,7 +22,7 @@ from bot.app import build_app
 from bot.background import Background, Workshop
 from bot.desk import Desk
 from bot.directory import slack_directory
-from bot.garbage import Tidying, settle
+from bot.garbage import begin_tidying
 from bot.http import Signatures, web_app
 from bot.installation import Installation, StartError, introduce
 from bot.settings import slack_settings
@@ -97,9 +96,7 @@ async def _serve(settings: Settings, parts: Parts) -> None:
         starting = asyncio.ensure_future(workshop.do(_start_unstarted(desk.gateway)))
         stack.callback(starting.cancel)
         stack.callback(asyncio.ensure_future(keep_current(parts.live)).cancel)
-        settle()
-        tidying = asyncio.ensure_future(workshop.do(Tidying(desk.background.front, time.monotonic).keep()))
-        stack.callback(tidying.cancel)
+        stack.callback(begin_tidying(workshop, desk.background.front).cancel)
         await _listen(stack, stop, desk, installation, settings, parts.config)
         log.info("bot-ready", mode=parts.config.slack.mode, team=installation.team_id)
         await stop.wait()

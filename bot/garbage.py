@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 from collections.abc import Callable
 
-from bot.background import Front
+from bot.background import Front, Workshop
 
 QUIET_SECONDS = 2.0
 """Whoever has not been knocked at for so long is unlikely to be while a search lasts."""
@@ -22,8 +23,14 @@ LONGEST_SECONDS = 600.0
 NEVER = 1_000_000_000
 
 
+def begin_tidying(workshop: Workshop, front: Front) -> asyncio.Future[None]:
+    """Call it once everything is put together. Searches on in the workshop until it is cancelled."""
+    settle()
+    return asyncio.ensure_future(workshop.do(Tidying(front, time.monotonic).keep()))
+
+
 def settle() -> None:
-    """Never search among what exists by now, and leave later searches for what is old to `keep_tidy`."""
+    """Never search among what exists by now, and leave later searches for what is old to `Tidying`."""
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, NEVER)
     gc.collect()
@@ -38,14 +45,10 @@ class Tidying:
         self._clock = clock
         self._last = clock()
 
-    @property
-    def due(self) -> bool:
-        since = self._clock() - self._last
-        return since >= LONGEST_SECONDS or (since >= EVERY_SECONDS and self._front.silent_for(QUIET_SECONDS))
-
     def look(self) -> bool:
         """Search when it is due; whether it did."""
-        due = self.due
+        since = self._clock() - self._last
+        due = since >= LONGEST_SECONDS or (since >= EVERY_SECONDS and self._front.silent_for(QUIET_SECONDS))
         if due:
             gc.collect()
             self._last = self._clock()
