@@ -1,4 +1,4 @@
-"""The sandbox in which our workflows run, without the questions that it need not answer.
+"""The sandbox in which our workflows run, without the questions that it need not answer, or not yet.
 
 The SDK asks each workflow for a serialization context and a store context for every payload that goes in or out, and
 enters the sandbox to do so: some tenth of a worker's CPU. Our converter looks at neither, so both are answered outside.
@@ -17,6 +17,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import Info
 
 from workflows.lean import apart
+from workflows.queries import QueriesLast
 
 NOWHERE = StorageDriverStoreContext(target=None)
 
@@ -26,9 +27,10 @@ class ContextFree(WorkflowInstance):
 
     def __init__(self, inner: WorkflowInstance) -> None:
         self._inner = inner
+        self._queries = QueriesLast(inner.activate)
 
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
-        return self._inner.activate(act)
+        return self._queries.activate(act)
 
     def get_serialization_context(self, command_info: Any) -> None:
         return None
