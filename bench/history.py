@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 
@@ -18,7 +17,7 @@ from lessor.domain.lease import Lease, State
 from lessor.domain.terms import Terms
 from lessor.engine import TemporalEngine
 from tests.temporal import time_skipping
-from workflows.worker import CONCURRENCY, build_workers
+from workflows.worker import activity_threads, build_workers
 
 LEASE_ID = "gpu-00000001"
 WARNED_AT = 10_240
@@ -31,7 +30,7 @@ FIRST, STEP = timedelta(days=10), timedelta(days=2)
 async def run(scale: float) -> list[Result]:
     """`scale` changes nothing: it takes a few seconds."""
     async with time_skipping() as env, AsyncExitStack() as stack:
-        threads = stack.enter_context(ThreadPoolExecutor(CONCURRENCY))
+        threads = stack.enter_context(activity_threads())
         for worker in build_workers(env.client, ports_of(env.client, "sqlite://", _server_time), threads):
             await stack.enter_async_context(worker)
         events, runs = await _live(env)

@@ -37,7 +37,7 @@ from lessor.leaving import leave
 from lessor.ledger import open_ledger
 from lessor.ports import Team
 from lessor.runs import TemporalRuns
-from workflows.worker import CONCURRENCY, Activities, build_workers
+from workflows.worker import CONCURRENCY, Activities, activity_threads, build_workers
 
 APPROVAL = StepSpec("team lead", (f"lead:{TEAM}",))
 
@@ -94,7 +94,7 @@ async def _serve(wanted: argparse.Namespace) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     converter = data_converter if wanted.kind == "product" else DataConverter.default
     client = await Client.connect(wanted.address, data_converter=converter)
-    with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="activity") as threads:
+    with activity_threads() as threads:
         async with AsyncExitStack() as stack:
             for worker in _workers(client, wanted, threads):
                 await stack.enter_async_context(worker)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -45,7 +44,7 @@ from tests.builders import a_quota
 from tests.fakes import FakeCloud, FakeDirectory, FakeNotifier
 from tests.metering import FakeTelemetry
 from tests.steering import Script, SteeredMeter
-from workflows.worker import CONCURRENCY, Activities, build_workers
+from workflows.worker import QUEUES, Activities, activity_threads, build_workers
 
 REQUESTER = Person("U0REQUESTER", ids=("W0REQUESTER",), email="requester@example.com", teams=("research",))
 MANAGER = Person("U0MANAGER", email="manager@example.com", teams=("research",), leads=("research",))
@@ -97,7 +96,7 @@ class World:
     @asynccontextmanager
     async def working(self, **settings: Any) -> AsyncIterator[None]:
         """Workers for all queues until the block ends; `settings` as `build_workers` takes them."""
-        with ThreadPoolExecutor(CONCURRENCY) as threads:
+        with activity_threads(settings.get("queues", QUEUES)) as threads:
             async with AsyncExitStack() as stack:
                 for worker in build_workers(self.env.client, self._activities(), threads, **settings):
                     await stack.enter_async_context(worker)
@@ -218,8 +217,8 @@ class World:
         raise AssertionError(f"{handle.id} never became {states} on record: {lease}")
 
     async def eventually(self, holds: Callable[[], bool], what: str) -> None:
-        """Wait until something outside of the workflow holds."""
-        for _ in range(600):
+        """Wait until something outside of the workflow holds: a hundred leases take a while on a busy machine."""
+        for _ in range(3_000):
             if holds():
                 return
             await asyncio.sleep(0.03)

@@ -7,7 +7,6 @@ import asyncio
 import signal
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 
 import aiohttp
@@ -52,7 +51,7 @@ from lessor.sources import telemetry_of
 from lessor.when.calendar import Calendar
 from lessor.wiring import Parts, build_survey, connect_temporal, judge, open_parts, utc_now
 from workflows.schedule import drop_schedule, keep_schedule, meter_schedule, people_schedule, sweep_schedule
-from workflows.worker import CONCURRENCY, PROVIDERS, QUEUES, Activities, build_workers
+from workflows.worker import PROVIDERS, QUEUES, Activities, activity_threads, build_workers
 
 log = structlog.get_logger("lessor.worker")
 
@@ -116,7 +115,7 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
     client = await _connected(stop)
     if client is None:
         return
-    with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="activity") as threads:
+    with activity_threads(queues) as threads:
         async with AsyncExitStack() as stack:
             session = await stack.enter_async_context(aiohttp.ClientSession())
             if "lessor" in queues:

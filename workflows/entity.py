@@ -1,7 +1,4 @@
-"""What a lease's workflow answers and hears. Shared by all leases that a worker holds, unlike the workflow itself.
-
-The sandbox loads the workflow's own module for each of them: what stands here is loaded once.
-"""
+"""What a lease's workflow answers and hears."""
 
 import asyncio
 

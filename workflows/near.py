@@ -1,4 +1,4 @@
-"""Lets a worker that serves the queue of messages as well send them itself, as long as it has room for them.
+"""Lets a worker that serves other queues as well do their work itself, as long as it has room for it.
 
 An activity of the workflow's own queue is given out with the answer to the workflow task that asked for it; one of
 another queue goes through the server's queues and a poll first, which costs as much as all else about it. Which queue
@@ -7,6 +7,7 @@ it goes to is no part of a workflow's determinism: replays compare ids and types
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from temporalio import activity
@@ -21,23 +22,22 @@ from temporalio.worker import (
 )
 from temporalio.workflow import ActivityHandle
 
-from lessor import contracts
-
 
 class Near(Interceptor):
-    """Put it on the worker of the workflows.
+    """Put it on the worker of the workflows, which has the activities of these `queues` too.
 
-    `most` is how many remote activities it may have under way before messages go to their own queue again: a slow Slack
-    then fills that one, and leaves the rest of this worker to others.
+    `most` is how many remote activities it may have under way before all others go to their own queues again: a slow
+    Slack or cloud then fills those, and leaves the rest of this worker to others.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, queues: Iterable[str]) -> None:
         self._most = most
+        self._queues = frozenset(queues)
         self._under_way = 0
 
-    @property
-    def has_room(self) -> bool:
-        return self._under_way < self._most
+    def takes(self, queue: str | None) -> bool:
+        """Whether an activity for this queue is to be done here."""
+        return queue in self._queues and self._under_way < self._most
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
         return _Counted(next, self)
@@ -76,6 +76,6 @@ class _Outbound(WorkflowOutboundInterceptor):
         self._near = near
 
     def start_activity(self, input: StartActivityInput) -> ActivityHandle[Any]:
-        if input.task_queue == contracts.QUEUE_SLACK and self._near.has_room:
+        if self._near.takes(input.task_queue):
             input.task_queue = None
         return super().start_activity(input)

@@ -31,7 +31,7 @@ async def test_a_lease_from_the_question_to_proven_deletion(sandbox: Running, br
         await _use(slack, lease_id)
         await _extend(slack, lease_id)
         await _end(slack, lease_id)
-    async with opened_page(browser, sandbox.temporal_ui_url, viewport=TALL) as temporal:
+    async with opened_page(browser, sandbox.temporal_ui_url, ours=False, viewport=TALL) as temporal:
         await _look_at_temporal(temporal, sandbox, lease_id)
     async with opened_page(browser, sandbox.aws_page, viewport=WINDOW) as aws:
         await expect(aws.get_by_text(lease_id).first).to_be_visible(timeout=SOON)

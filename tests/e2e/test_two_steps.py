@@ -50,7 +50,7 @@ async def test_a_stand_in_and_an_escalation_approve_what_a_click_is_not_enough_f
         happened = await evidence.happened(lease_id)
         assert {"reminded", "escalated"} <= set(happened)
         assert (happened.count("approval-given"), happened.count("approved")) == (2, 1)
-    async with opened_page(browser, hurried.temporal_ui_url, viewport=TALL) as temporal:
+    async with opened_page(browser, hurried.temporal_ui_url, ours=False, viewport=TALL) as temporal:
         await _look_at_temporal(temporal, hurried, lease_id)
 
 

@@ -1,4 +1,4 @@
-"""Messages take the short way as long as the worker of the workflows sends them and has room; clouds never do."""
+"""Work for other queues takes the short way as long as the worker of the workflows does it too and has room."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from temporalio.worker import (
 )
 
 from lessor import contracts
-from tests.world import Handle, World, idle_world
+from lessor.contracts import Verb
+from lessor.domain.lease import State
+from tests.replay.moves import approved_at_once, held
+from tests.world import REQUESTER, Handle, World, idle_world
 from workflows.near import Near
 
 
@@ -67,7 +70,7 @@ def asked(near: Near, queue: str) -> str | None:
 
 @pytest.mark.parametrize("fails", [False, True])
 async def test_messages_go_to_their_own_queue_while_the_worker_is_full(fails: bool) -> None:
-    near, slow, answer = Near(1), Slow(), asyncio.get_running_loop().create_future()
+    near, slow, answer = Near(1, [contracts.QUEUE_SLACK]), Slow(), asyncio.get_running_loop().create_future()
     assert asked(near, contracts.QUEUE_SLACK) is None
     task = begin(near, slow, answer)
     await slow.begun.wait()
@@ -84,7 +87,7 @@ async def test_messages_go_to_their_own_queue_while_the_worker_is_full(fails: bo
 
 
 async def test_local_activities_have_places_of_their_own_and_take_none() -> None:
-    near, slow, answer = Near(1), Slow(), asyncio.get_running_loop().create_future()
+    near, slow, answer = Near(1, [contracts.QUEUE_SLACK]), Slow(), asyncio.get_running_loop().create_future()
     task = begin(near, slow, answer, is_local=True)
     await slow.begun.wait()
     assert asked(near, contracts.QUEUE_SLACK) is None
@@ -92,11 +95,31 @@ async def test_local_activities_have_places_of_their_own_and_take_none() -> None
     assert await task == "stored"
 
 
-async def test_one_process_for_all_queues_sends_messages_where_the_workflow_is(world: World) -> None:
+async def test_one_process_for_all_queues_does_everything_where_the_workflow_is(world: World) -> None:
     handle = await world.ask()
     await world.told(handle, "request")
     assert await queues(world, handle, "notify") == {contracts.TASK_QUEUE}
-    assert await queues(world, handle, "assess") == {contracts.QUEUE_AWS}
+    assert await queues(world, handle, "assess") == {contracts.TASK_QUEUE}
+
+
+async def test_a_cloud_that_hangs_takes_neither_the_ledger_nor_slack(
+    server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two launches where the workflows are and four on the cloud's own queue leave no room for more of them."""
+    monkeypatch.setattr("workflows.worker.CONCURRENCY", 4)
+    async with idle_world(server) as world:
+        with held() as gate:
+            world.cloud.before["launch"] = gate.pass_through
+            async with world.working():
+                first = await world.ask()
+                await world.until(first, State.AWAITING_APPROVAL)
+                world.decision = approved_at_once()
+                hanging = [await world.ask() for _ in range(6)]
+                async with asyncio.timeout(20):
+                    await world.eventually(lambda: world.cloud.times("launch") == len(hanging), "six launches")
+                    assert (await world.act(first, Verb.WITHDRAW, REQUESTER)).ok
+                    await world.told(first, "decided")
+                gate.open()
 
 
 async def test_split_processes_keep_to_their_queues(server: WorkflowEnvironment) -> None:
@@ -108,6 +131,7 @@ async def test_split_processes_keep_to_their_queues(server: WorkflowEnvironment)
         handle = await world.ask()
         await world.told(handle, "request")
         assert await queues(world, handle, "notify") == {contracts.QUEUE_SLACK}
+        assert await queues(world, handle, "assess") == {contracts.TASK_QUEUE}
 
 
 def begin(near: Near, slow: Slow, answer: asyncio.Future[str], *, is_local: bool = False) -> asyncio.Task[Any]:
