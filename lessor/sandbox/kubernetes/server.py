@@ -116,8 +116,7 @@ async def _follow(cluster: SimulatedCluster, request: web.Request, log: Followin
     response = web.StreamResponse(headers={"content-type": "text/plain"})
     await response.prepare(request)
     await response.write(log.text.encode())
-    with cluster.lock:
-        known, lasts = len(log.lines()), log.lasts()
+    known, lasts = log.known, True
     while lasts:
         await asyncio.sleep(_REST)
         with cluster.lock:

@@ -65,6 +65,13 @@ def test_a_node_that_is_away_is_an_error_and_no_empty_log(running: RunningCluste
     assert refused.body["message"] == f"error dialing backend: the simulated node {node} does not answer"
 
 
+def test_what_is_said_before_they_are_followed_is_not_lost(running: RunningCluster) -> None:
+    log = running.ask("GET", LOG, follow="true").following
+    assert log is not None
+    running.advance(minutes=2)
+    assert [line for _, line in log.lines()[log.known :]] == ["It ended with exit code 3."]
+
+
 def test_they_are_followed_until_the_container_ends(running: RunningCluster) -> None:
     headers = {"authorization": f"Bearer {running.cluster.accounts.admin()}"}
     url = f"{running.base_url}{LOG}?follow=true&tailLines=1"

@@ -39,9 +39,13 @@ class Entering:
 
 @dataclass(frozen=True)
 class Following:
-    """The log of a container that goes on: `lines` is all of it so far, `lasts` whether more may come."""
+    """The log of a container that goes on: `lines` is all of it so far, `lasts` whether more may come.
+
+    `text` is of the first `known` lines: what is said while it is sent comes after it.
+    """
 
     text: str
+    known: int
     lines: Callable[[], list[logs.Line]]
     lasts: Callable[[], bool]
     stamped: bool
@@ -73,7 +77,8 @@ def entering(store: Store, now: Callable[[], datetime], of: Target, call: Call) 
 def log(store: Store, now: datetime, of: Target, call: Call) -> str | Following:
     """The log of a container. Raises `Refused`: 400, 404, 500 when it has none to show."""
     pod, query = _pod(store, of), call.query
-    text = logs.shown(logs.lines(store, pod, query), query, now)
+    so_far = logs.lines(store, pod, query)
+    text = logs.shown(so_far, query, now)
     if not call.flag("follow"):
         return text
     container = containers.named(pod, query.get("container", ""))
@@ -83,7 +88,7 @@ def log(store: Store, now: datetime, of: Target, call: Call) -> str | Following:
         same = there is not None and there["metadata"]["uid"] == pod["metadata"]["uid"]
         return logs.lines(store, there, query) if there is not None and same else []
 
-    return Following(text, lines, _lasting(store, of, pod, container), call.flag("timestamps"))
+    return Following(text, len(so_far), lines, _lasting(store, of, pod, container), call.flag("timestamps"))
 
 
 def _pod(store: Store, of: Target) -> Obj:
