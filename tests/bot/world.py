@@ -63,13 +63,14 @@ SETTINGS = SlackSettings("Sandbox", "gpu-approvals", "gpu-requests", "gpu-admins
 
 
 class Clock:
-    """Real time, moved by as much as a test says; it begins with a full minute, so that told minutes are exact."""
+    """Stands still at a full minute and is moved by as much as a test says: told times are exact on slow machines."""
 
     def __init__(self) -> None:
-        self.moved = timedelta(seconds=60 - datetime.now(UTC).second)
+        self._began = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
+        self.moved = timedelta()
 
     def __call__(self) -> datetime:
-        return datetime.now(UTC) + self.moved
+        return self._began + self.moved
 
 
 @dataclass
