@@ -19,7 +19,7 @@ EVENING = datetime(2026, 11, 30, 17, 45, tzinfo=UTC)
 
 async def in_the_evening(world: World) -> Lease:
     """A lease with working hours a quarter of an hour before they close."""
-    world.clock.moved = EVENING - datetime.now(UTC)
+    world.clock.set(EVENING)
     lease = await world.running(await world.ask(duration=timedelta(days=3), schedule="office"))
     noted = changed(lease, Event("noted", world.clock(), "lessor", {}), schedule=OFFICE)
     await world.engine.apply(noted)

@@ -90,7 +90,7 @@ async def test_F18_what_was_denied_never_blocks(world: World) -> None:
 
 async def test_F21_F22_today_is_today_in_the_persons_zone_and_never_moved(world: World) -> None:
     requester = world.slack.person("requester")
-    world.clock.moved = datetime(2026, 11, 30, 17, 30, tzinfo=UTC) - datetime.now(UTC)
+    world.clock.set(datetime(2026, 11, 30, 17, 30, tzinfo=UTC))
     await requester.command("/gpu", "request")
     form = await requester.wait_for_view("Price:")
     values = {"wish-count": "2", "wish-end": "today 18:00", "wish-purpose": "train the ranking model"}

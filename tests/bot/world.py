@@ -72,6 +72,9 @@ class Clock:
     def __call__(self) -> datetime:
         return self._began + self.moved
 
+    def set(self, at: datetime) -> None:
+        self.moved = at - self._began
+
 
 @dataclass
 class World:

@@ -85,7 +85,7 @@ def calls(slack: RunningSandbox) -> list[tuple[float, str]]:
 
 
 async def _until(happened: object) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         # What is waited for happens in the bot's own tasks, which tell nobody.
         while not happened():  # type: ignore[operator]  # noqa: ASYNC110
             await asyncio.sleep(0.005)

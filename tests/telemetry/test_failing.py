@@ -95,10 +95,7 @@ def test_one_series_that_cannot_be_read_is_an_error(series: object) -> None:
 
 
 def test_an_answer_that_trickles_in_is_given_up_in_time() -> None:
-    began = time.monotonic()
-
-    assert "no whole answer within 0.3 s" in failure(Answers(pause=0.05), seconds=0.3)
-    assert time.monotonic() - began < 2.0
+    assert "no whole answer within 0.3 s" in failure(Answers(body=" " * 10_000, pause=0.05), seconds=0.3)
 
 
 def test_headers_that_trickle_in_are_given_up_in_time() -> None:
@@ -114,23 +111,20 @@ def test_headers_that_trickle_in_are_given_up_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=trickle, args=(listening,))
         thread.start()
-        began = time.monotonic()
         try:
             with pytest.raises(TelemetryError, match=r"no whole answer within 0\.3 s"):
                 read(f"http://127.0.0.1:{listening.getsockname()[1]}", seconds=0.3)
-            assert time.monotonic() - began < 2.0
         finally:
             over.set()
             thread.join(5)
 
 
 def test_a_server_that_accepts_and_says_nothing_is_given_up_in_time() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        began = time.monotonic()
-        with pytest.raises(TelemetryError, match=r"no whole answer within 0\.2 s; see how busy it is"):
-            read(f"http://127.0.0.1:{silent.getsockname()[1]}", seconds=0.2)
-
-    assert time.monotonic() - began < 2.0
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        pytest.raises(TelemetryError, match=r"no whole answer within 0\.2 s; see how busy it is"),
+    ):
+        read(f"http://127.0.0.1:{silent.getsockname()[1]}", seconds=0.2)
 
 
 def test_a_server_that_is_not_there_is_told_as_such() -> None:

@@ -19,6 +19,9 @@ from lessor.sandbox.slack.reading import visible_text
 Json = dict[str, Any]
 Wanted = TypeVar("Wanted")
 
+PATIENCE_SECONDS = 20.0
+"""For what has to be seen: what waits for it goes on at once, so on a busy machine only patience is lost."""
+
 
 class SandboxClient:
     """Talks to a running sandbox at `url`; use as an async context manager."""
@@ -81,7 +84,10 @@ class SandboxClient:
         return await self._dict("POST", "change-channel", {"channel": channel, **fields})
 
     async def wait_until(
-        self, look: Callable[[], Awaitable[Wanted | None]], timeout: float = 5.0, what: str = "what was waited for"
+        self,
+        look: Callable[[], Awaitable[Wanted | None]],
+        timeout: float = PATIENCE_SECONDS,
+        what: str = "what was waited for",
     ) -> Wanted:
         """Look until there is something (not None, not False); raises TimeoutError naming `what`."""
         deadline = asyncio.get_running_loop().time() + timeout
@@ -188,7 +194,7 @@ class Somebody:
         return home
 
     async def wait_for_message(
-        self, wanted: str | Callable[[Json], bool], channel: str = "", timeout: float = 5.0
+        self, wanted: str | Callable[[Json], bool], channel: str = "", timeout: float = PATIENCE_SECONDS
     ) -> Json:
         """The first message that contains `wanted` (or satisfies it): in `channel`, else among direct messages."""
 
@@ -197,10 +203,10 @@ class Somebody:
 
         return await self._wait(read, wanted, timeout, f"{self.who}'s message in {channel or 'direct messages'}")
 
-    async def wait_for_ephemeral(self, wanted: str | Callable[[Json], bool], timeout: float = 5.0) -> Json:
+    async def wait_for_ephemeral(self, wanted: str | Callable[[Json], bool], timeout: float = PATIENCE_SECONDS) -> Json:
         return await self._wait(self.ephemerals, wanted, timeout, f"{self.who}'s ephemeral message")
 
-    async def wait_for_view(self, wanted: str | Callable[[Json], bool] = "", timeout: float = 5.0) -> Json:
+    async def wait_for_view(self, wanted: str | Callable[[Json], bool] = "", timeout: float = PATIENCE_SECONDS) -> Json:
         """The visible modal, once it contains `wanted` (or satisfies it)."""
 
         async def visible() -> list[Json]:
@@ -208,7 +214,7 @@ class Somebody:
 
         return await self._wait(visible, wanted, timeout, f"{self.who}'s modal")
 
-    async def wait_for_home(self, wanted: str | Callable[[Json], bool] = "", timeout: float = 5.0) -> Json:
+    async def wait_for_home(self, wanted: str | Callable[[Json], bool] = "", timeout: float = PATIENCE_SECONDS) -> Json:
         async def homes() -> list[Json]:
             home = await self.home()
             return [home] if home else []

@@ -37,7 +37,7 @@ from lessor.sandbox.slack import (
     api_views,
 )
 from lessor.sandbox.slack.api import WebApi
-from lessor.sandbox.slack.client import SandboxClient
+from lessor.sandbox.slack.client import PATIENCE_SECONDS, SandboxClient
 from lessor.sandbox.slack.clock import Clock, SystemClock
 from lessor.sandbox.slack.core import Core
 from lessor.sandbox.slack.fault_routes import FaultRoutes
@@ -62,7 +62,7 @@ class RunningSandbox(SandboxClient):
         self.app_token = core.workspace.app.app_token
         self.signing_secret = core.workspace.app.signing_secret
 
-    async def wait_for_connections(self, count: int = 1, timeout: float = 5.0) -> None:
+    async def wait_for_connections(self, count: int = 1, timeout: float = PATIENCE_SECONDS) -> None:
         """Return once the app holds `count` Socket Mode connections; raises TimeoutError."""
         await self.core.sockets.wait_for(count, timeout)
 
