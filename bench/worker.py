@@ -37,7 +37,7 @@ from lessor.leaving import leave
 from lessor.ledger import open_ledger
 from lessor.ports import Team
 from lessor.runs import TemporalRuns
-from workflows.worker import CONCURRENCY, Activities, activity_threads, build_workers
+from workflows.worker import CONCURRENCY, IN_CACHE, Activities, activity_threads, build_workers
 
 APPROVAL = StepSpec("team lead", (f"lead:{TEAM}",))
 
@@ -123,6 +123,7 @@ def _bare(client: Client, cache: int, threads: ThreadPoolExecutor) -> Worker:
         max_cached_workflows=cache,
         max_concurrent_activities=CONCURRENCY,
         max_concurrent_local_activities=CONCURRENCY,
+        sticky_queue_schedule_to_start_timeout=IN_CACHE,
         graceful_shutdown_timeout=timedelta(seconds=10),
         max_heartbeat_throttle_interval=timedelta(seconds=10),
     )

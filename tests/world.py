@@ -14,6 +14,7 @@ from temporalio import activity
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
 
 from activities.assessment import AssessmentActivities
 from activities.messages import MessageActivities
@@ -94,13 +95,14 @@ class World:
     others: dict[str, Any] = field(default_factory=dict)
 
     @asynccontextmanager
-    async def working(self, **settings: Any) -> AsyncIterator[None]:
+    async def working(self, **settings: Any) -> AsyncIterator[list[Worker]]:
         """Workers for all queues until the block ends; `settings` as `build_workers` takes them."""
         with activity_threads(settings.get("queues", QUEUES)) as threads:
             async with AsyncExitStack() as stack:
-                for worker in build_workers(self.env.client, self._activities(), threads, **settings):
+                workers = build_workers(self.env.client, self._activities(), threads, **settings)
+                for worker in workers:
                     await stack.enter_async_context(worker)
-                yield
+                yield workers
 
     def allow(self, *ceilings: Ceiling, **changes: Any) -> None:
         """From now on these are the ceilings; `changes` are to the rest of the plan."""
