@@ -55,10 +55,10 @@ class Censuses:
 
     async def of(self, place: Place, within: timedelta) -> Census:
         """What the place has. One that does not answer in time is unknown, and its reading goes on for the next."""
-        kept = self._fresh(place)
-        if kept is not None:
-            return kept
-        reading = asyncio.wrap_future(self._begun(place))
+        found = self._kept_or_begun(place)
+        if isinstance(found, Census):
+            return found
+        reading = asyncio.wrap_future(found)
         done, _ = await asyncio.wait({reading}, timeout=within.total_seconds())
         if done:
             return reading.result()
@@ -77,17 +77,14 @@ class Censuses:
 
     def warm(self, place: Place) -> None:
         """Begin to read the place, so that who asks next need not wait."""
-        if self._fresh(place) is None:
-            self._begun(place)
+        self._kept_or_begun(place)
 
-    def _fresh(self, place: Place) -> Census | None:
+    def _kept_or_begun(self, place: Place) -> Census | Future[Census]:
+        """What was read shortly, else the reading under way, else a new one."""
         with self._lock:
             kept = self._kept.get(place)
-        return kept.census if kept and self._clock() < kept.until else None
-
-    def _begun(self, place: Place) -> Future[Census]:
-        """The reading under way, or a new one."""
-        with self._lock:
+            if kept and self._clock() < kept.until:
+                return kept.census
             running = self._reading.get(place)
             if running is None:
                 running = self._reading[place] = aside(partial(self._run, place), f"census {place.name}")

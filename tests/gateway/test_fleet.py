@@ -214,6 +214,16 @@ async def test_a_reading_is_kept_for_a_while_and_then_made_anew(yard: Yard) -> N
     assert yard.cluster.calls == ["lab", "lab"]
 
 
+async def test_a_reading_that_ends_while_somebody_asks_is_not_made_twice(yard: Yard) -> None:
+    """Its end may fall between any two steps of who asks; a hundred times it falls everywhere."""
+    for _ in range(100):
+        yard.cluster.calls.clear()
+        readings = Censuses(yard.cluster.census, yard.clock)
+        readings.warm(LAB)
+        assert (await readings.of(LAB, LONG)).complete
+        assert yard.cluster.calls == ["lab"]
+
+
 async def test_a_place_that_fails_is_asked_again_sooner(yard: Yard) -> None:
     yard.cluster.fail["lab"] = RetryableError("401")
     readings = Censuses(yard.cluster.census, yard.clock)
