@@ -64,6 +64,21 @@ async def test_a_request_is_asked_for_and_decided(page: Page, slack: RunningSand
         assert values["market"]["market_picked"]["selected_option"]["value"] == "spot"
 
 
+async def test_what_happens_while_a_button_is_held_down_does_not_take_the_click(
+    page: Page, slack: RunningSandbox
+) -> None:
+    button = page.get_by_test_id("be-manager")
+    await button.hover()
+    await page.mouse.down()
+    async with page.expect_response("**/people/*/state*"):
+        await slack.person("finance").say("look here", channel="gpu-requests")
+    await page.evaluate("new Promise((done) => setTimeout(done))")
+    await page.mouse.up()
+    await expect(button).to_have_attribute("aria-checked", "true")
+    await page.get_by_test_id("channel-gpu-requests").click()
+    await expect(page.get_by_text("look here")).to_be_visible()
+
+
 async def test_times_are_shown_and_picked_in_the_persons_zone(page: Page, slack: RunningSandbox) -> None:
     heard: list[Json] = []
     async with connected(slack, rehearsal(slack, heard)):

@@ -6,6 +6,7 @@ import { $, forget, paint } from "./dom.js";
 import { openFaults } from "./faults.js";
 import { drawHeading, drawHome, drawMessages, drawThread } from "./messages.js";
 import { drawModal } from "./modal.js";
+import { released } from "./pressing.js";
 import { drawSidebar } from "./sidebar.js";
 
 const page = { workspace: null, me: null, place: "", thread: "", tab: "messages", state: null, drafts: {}, focusTs: "" };
@@ -75,6 +76,7 @@ async function load(moved) {
     pending = jump = true;
     return;
   }
+  await released();
   if (asked !== whereabouts()) {
     // Somebody went elsewhere while this was on its way: what came back is about the old place.
     pending = true;
