@@ -53,6 +53,7 @@ SECOND = Person("U0MANAGER2", email="manager-2@example.com", groups=("managers",
 ADMIN = Person("U0ADMIN", email="admin@example.com", admin=True)
 APPROVAL = StepSpec("team lead", ("lead:research",))
 ASK_THE_LEAD = Decision(Outcome.REQUIRE, (Reason("default", "no rule speaks of it"),), (APPROVAL,), "v1")
+AT_ONCE = Decision(Outcome.APPROVE, (Reason("small", "costs little"),), policy_version="v1")
 PLACE = Place("aws", "research", "us-east-1")
 
 Handle = WorkflowHandle[Any, LeaseOutcome]

@@ -11,15 +11,13 @@ import pytest
 
 from lessor.contracts import RunsReport, Verb
 from lessor.domain.lease import State, describe
-from lessor.domain.policy import Decision, Outcome, Reason
 from lessor.domain.resource import Condition
 from lessor.ports import PermanentError, RetryableError
 from tests.builders import a_quota, tiny_terms
 from tests.temporal import dev_server
-from tests.world import MANAGER, Handle, World, busy_world
+from tests.world import AT_ONCE, MANAGER, Handle, World, busy_world
 
 MINUTE = timedelta(minutes=1)
-AT_ONCE = Decision(Outcome.APPROVE, (Reason("small", "costs little"),), policy_version="v1")
 WHOLE_LIFE = 9
 """How many events a lease has at most when it begins to be deleted: requested, assessed, ..., stopped, deleting."""
 

@@ -13,7 +13,6 @@ from temporalio.exceptions import ApplicationError
 from lessor import contracts
 from lessor.contracts import LeaseInput, Verb
 from lessor.domain.lease import State
-from lessor.domain.policy import Decision, Outcome, Reason
 from lessor.domain.records import Submission
 from lessor.domain.request import Need, Request, Workload
 from lessor.domain.terms import Terms
@@ -21,10 +20,9 @@ from lessor.engine import TakenError, TemporalEngine
 from lessor.ports import RetryableError
 from tests.builders import a_quota, tiny_terms
 from tests.temporal import dev_server
-from tests.world import MANAGER, PLACE, REQUESTER, World, busy_world
+from tests.world import AT_ONCE, MANAGER, PLACE, REQUESTER, World, busy_world
 
 MINUTE = timedelta(minutes=1)
-AT_ONCE = Decision(Outcome.APPROVE, (Reason("small", "costs little"),), policy_version="v1")
 EAGER = ("limit.historyCount.suggestContinueAsNew=12",)
 
 

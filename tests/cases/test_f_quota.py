@@ -13,15 +13,13 @@ import pytest
 from lessor.contracts import Verb
 from lessor.domain.budget import MILLIONTHS
 from lessor.domain.lease import FINAL, State
-from lessor.domain.policy import Decision, Outcome, Reason
 from lessor.domain.quota import Account, Ceiling, Kind
 from lessor.domain.request import Need
 from lessor.ports import NoCapacityError, PermanentError
 from tests.builders import a_quota
-from tests.world import MANAGER, REQUESTER, Handle, World
+from tests.world import AT_ONCE, MANAGER, REQUESTER, Handle, World
 
 EIGHT = Need("A10G", 8)
-AT_ONCE = Decision(Outcome.APPROVE, (Reason("small", "costs little"),), policy_version="v1")
 MONTHS = [f"{year}-{month:02}" for year in range(2020, 2060) for month in range(1, 13)]
 
 

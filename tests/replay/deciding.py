@@ -14,8 +14,8 @@ from lessor.domain.request import Market
 from lessor.domain.terms import Terms
 from lessor.ports import NoCapacityError
 from tests.builders import a_quota
-from tests.replay.moves import HOUR, MINUTE, Runs, approved_at_once, asked, do, finished, run, used_and_released
-from tests.world import ADMIN, APPROVAL, ASK_THE_LEAD, MANAGER, SECOND, World
+from tests.replay.moves import HOUR, MINUTE, Runs, asked, do, finished, run, used_and_released
+from tests.world import ADMIN, APPROVAL, ASK_THE_LEAD, AT_ONCE, MANAGER, SECOND, World
 
 TWO_STEPS = Decision(
     Outcome.REQUIRE,
@@ -115,7 +115,7 @@ async def another_taken(world: World) -> Runs:
 
 async def limit_near(world: World) -> Runs:
     """The second lease reaches half of what its team may hold, and people are told of that."""
-    world.decision = approved_at_once()
+    world.decision = AT_ONCE
     world.allow(a_quota("research", 4, hard=False), thresholds=(50,))
     await world.until(await world.ask(), State.ACTIVE)
     handle = await world.ask()

@@ -14,7 +14,6 @@ from temporalio.client import WorkflowHandle
 from lessor.contracts import Verb
 from lessor.domain.lease import State
 from lessor.domain.people import Person
-from lessor.domain.policy import Decision, Outcome, Reason
 from tests.world import REQUESTER, Handle, World
 
 Runs = Sequence[WorkflowHandle[Any, Any]]
@@ -61,10 +60,6 @@ async def every_run(world: World, workflow_id: str, run_id: str) -> Runs:
         runs.append(run(world, workflow_id, following))
     assert len(runs) > 1, "it was never continued as new"
     return runs
-
-
-def approved_at_once() -> Decision:
-    return Decision(Outcome.APPROVE, (Reason("small", "costs little"),), policy_version="v1")
 
 
 async def _continued_as(one: WorkflowHandle[Any, Any]) -> str:

@@ -11,8 +11,8 @@ from lessor.domain.money import Money
 from lessor.domain.policy import Decision, Outcome, Reason
 from lessor.ports import NoCapacityError, PermanentError
 from tests.builders import a_quota
-from tests.replay.moves import HOUR, MINUTE, Runs, approved_at_once, asked, do, finished, held
-from tests.world import MANAGER, REQUESTER, SECOND, World
+from tests.replay.moves import HOUR, MINUTE, Runs, asked, do, finished, held
+from tests.world import AT_ONCE, MANAGER, REQUESTER, SECOND, World
 
 
 async def denied(world: World) -> Runs:
@@ -97,13 +97,13 @@ async def cancelled_before_approval(world: World) -> Runs:
 
 async def auto_approved(world: World) -> Runs:
     """Nobody is asked, and what cannot be stopped is deleted at its end."""
-    world.decision, world.cloud.stoppable = approved_at_once(), False
+    world.decision, world.cloud.stoppable = AT_ONCE, False
     return await finished(await world.ask(), "closed")
 
 
 async def over_quota(world: World) -> Runs:
     """The policy says yes, the quota says no."""
-    world.decision = approved_at_once()
+    world.decision = AT_ONCE
     world.allow(a_quota("research", 0))
     return await finished(await world.ask(), "denied")
 

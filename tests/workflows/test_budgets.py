@@ -9,15 +9,13 @@ from decimal import Decimal
 from lessor.contracts import Alarm, PageInput, Verb
 from lessor.domain.budget import MILLIONTHS, Entry
 from lessor.domain.lease import Lease, State
-from lessor.domain.policy import Decision, Outcome, Reason
+from lessor.domain.policy import Outcome
 from lessor.domain.quota import Account, Ceiling, Kind
 from lessor.domain.worktime import WEEK
 from lessor.when.calendar import Schedule
 from lessor.when.hours import Week
 from tests.builders import a_quota
-from tests.world import MANAGER, REQUESTER, Handle, World
-
-AT_ONCE = Decision(Outcome.APPROVE, (Reason("small", "cheap"),), (), "v1")
+from tests.world import AT_ONCE, MANAGER, REQUESTER, Handle, World
 
 
 async def at_once(world: World, **changes: object) -> Handle:

@@ -15,9 +15,8 @@ from lessor.domain.money import Money
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
 from lessor.domain.quota import Reservation
 from lessor.ports import PermanentError, RetryableError
-from tests.world import ADMIN, MANAGER, REQUESTER, SECOND, World
+from tests.world import ADMIN, AT_ONCE, MANAGER, REQUESTER, SECOND, World
 
-APPROVE = Decision(Outcome.APPROVE, (Reason("small", "costs little"),), policy_version="v1")
 DENY = Decision(Outcome.DENY, (Reason("no-h100", "H100 is kept for training"),), policy_version="v1")
 
 
@@ -98,7 +97,7 @@ async def test_nobody_deciding_lapses_after_a_day_and_approves_nothing(world: Wo
 
 
 async def test_the_policy_approves_at_once_and_no_card_is_posted(world: World) -> None:
-    world.decision = APPROVE
+    world.decision = AT_ONCE
     handle = await world.ask()
     lease = await world.until(handle, State.ACTIVE)
     assert (lease.decided_by, lease.decided_reason) == ("policy", "small: costs little")
@@ -137,7 +136,7 @@ async def test_a_full_quota_refuses_the_approval_with_the_numbers_and_keeps_the_
 
 
 async def test_a_full_quota_denies_what_the_policy_would_approve(world: World) -> None:
-    world.decision = APPROVE
+    world.decision = AT_ONCE
     world.ledger.reserve(Reservation("gpu-00000000", "research", "A10G", 16), world.plan.ceilings)
     handle = await world.ask()
     assert (await handle.result()).state == "denied"

@@ -23,8 +23,7 @@ from temporalio.worker import (
 from lessor import contracts
 from lessor.contracts import Verb
 from lessor.domain.lease import State
-from tests.replay.moves import approved_at_once
-from tests.world import REQUESTER, Handle, World, idle_world
+from tests.world import AT_ONCE, REQUESTER, Handle, World, idle_world
 from workflows.near import Near
 
 
@@ -117,7 +116,7 @@ async def test_a_cloud_that_hangs_takes_neither_the_ledger_nor_slack(
         world.cloud.before["launch"] = hangs
         first = await world.ask()
         await world.until(first, State.AWAITING_APPROVAL)
-        world.decision = approved_at_once()
+        world.decision = AT_ONCE
         try:
             async with asyncio.timeout(120):
                 for launches in range(1, 7):
