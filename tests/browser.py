@@ -17,7 +17,7 @@ import pytest
 from playwright.async_api import Browser, Error, Locator, Page, async_playwright, expect
 
 DEBIAN_CHROMIUM = Path("/usr/bin/chromium")
-PATIENCE_MS = 15_000
+PATIENCE_MS = 30_000
 log = logging.getLogger(__name__)
 NOT_INSTALLED = ("Executable doesn't exist", "missing dependencies")
 """How Playwright says that; whatever else keeps a browser from starting is a failure."""

@@ -160,7 +160,8 @@ class World:
                 return lease
             await asyncio.sleep(0.01)
             lease = await self.lease(handle)
-        raise AssertionError(f"{lease.id} never reached {what}; it is {lease.state.value}: {lease.problem}")
+        last = ", ".join(self.events(handle)[-12:])
+        raise AssertionError(f"{lease.id} never reached {what}; it is {lease.state.value}: {lease.problem}; {last}")
 
     async def sleep(self, length: timedelta) -> None:
         await self.env.sleep(length)

@@ -113,12 +113,12 @@ async def test_an_older_quote_never_overwrites_a_newer_choice(world: World) -> N
     def slow(need: Any, place: Any, market: Any, now: Any) -> Any:
         if need.model == "L4":
             asked.set()
-            release.wait(5)
+            release.wait(60)
         return plain(need, place, market, now)
 
     world.cloud.quote = slow  # type: ignore[method-assign]
     await requester.select(form, "L4", "wish-model")
-    await asyncio.to_thread(asked.wait, 5)
+    await asyncio.to_thread(asked.wait, 60)
     await requester.select(form, "A100-80GB", "wish-model")
     await requester.wait_for_view("(1 x A100-80GB)")
     release.set()

@@ -72,7 +72,7 @@ async def test_socket_mode_answers_and_stops_in_order(slack: RunningSandbox, tmp
         await slack.wait_for_connections(1, 60)
         requester = slack.person("requester")
         assert (await requester.command("/gpu", "list"))["acked"]
-        await requester.wait_for_ephemeral("Your open leases", timeout=20)
+        await requester.wait_for_ephemeral("Your open leases", timeout=60)
         process.send_signal(signal.SIGTERM)
         code, _ = await ended(process)
         assert code == 0
@@ -89,7 +89,7 @@ async def test_http_mode_listens_where_the_configuration_says(slack: RunningSand
         assert await slack.send_over_http(f"http://127.0.0.1:{port}/slack/events")
         requester = slack.person("requester")
         assert (await requester.command("/gpu", "help"))["acked"]
-        await requester.wait_for_ephemeral("/gpu extend", timeout=20)
+        await requester.wait_for_ephemeral("/gpu extend", timeout=60)
         process.send_signal(signal.SIGINT)
         code, _ = await ended(process)
         assert code == 0

@@ -137,7 +137,7 @@ async def test_A05_the_same_command_again_names_the_first_and_makes_no_second(wo
 async def test_A06_the_form_opens_before_the_slow_catalogue_is_read(slack: RunningSandbox, sqlite_url: str) -> None:
     release = threading.Event()
 
-    async with a_world(slack, sqlite_url, models=lambda: (release.wait(10), MODELS)[1]) as world:
+    async with a_world(slack, sqlite_url, models=lambda: (release.wait(60), MODELS)[1]) as world:
         requester = slack.person("requester")
         try:
             await requester.command("/gpu", "request")

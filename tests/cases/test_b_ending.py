@@ -164,7 +164,7 @@ async def test_B27_what_is_created_after_the_lease_was_given_up_is_found_within_
         leases.terms, leases.decision = tiny_terms(), AT_ONCE
         leases.cloud.before["launch"] = hang
         handle = await leases.ask()
-        assert await asyncio.to_thread(reached.wait, 20)
+        assert await asyncio.to_thread(reached.wait, 60)
         await handle.terminate(reason="cleaning up")
         leases.late = 11 * MINUTE
         assert (await leases.sweep()).runs.resumed == (handle.id,)

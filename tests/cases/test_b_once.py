@@ -54,7 +54,7 @@ async def test_B07_continue_as_new_with_work_in_flight() -> None:
         handle = await leases.ask(duration=timedelta(seconds=2))
         await leases.until(handle, State.AWAITING_APPROVAL)
         assert (await leases.act(handle, Verb.APPROVE, MANAGER)).ok
-        assert await asyncio.to_thread(reached.wait, 20)
+        assert await asyncio.to_thread(reached.wait, 60)
         latest = env.client.get_workflow_handle(handle.id)
         during = await latest.describe()
         for _ in range(10):
@@ -155,7 +155,7 @@ async def test_B13_timed_out_attempt_keeps_running_beside_its_retry() -> None:
         leases.decision, leases.terms = AT_ONCE, tiny_terms()
         leases.cloud.before["launch"] = hang
         handle = await leases.ask(duration=timedelta(seconds=2))
-        assert await asyncio.to_thread(reached.wait, 20)
+        assert await asyncio.to_thread(reached.wait, 60)
         await give_up_attempt(leases, handle.id)
         await leases.eventually(lambda: bool(leases.cloud.machines), "the second attempt's machine")
         go.set()

@@ -99,7 +99,7 @@ async def test_B21_overlap_and_missed_runs_of_a_schedule() -> None:
 
         leases.cloud.before["conditions"] = slow
         await handle.trigger()
-        assert await asyncio.to_thread(reached.wait, 20)
+        assert await asyncio.to_thread(reached.wait, 60)
         for _ in range(5):
             await handle.trigger()
         found = (await handle.describe()).info

@@ -230,7 +230,7 @@ async def test_administrators_are_told_until_somebody_was_reached(file: Path, mo
     monkeypatch.setattr(live, "look", look)
     keeping = asyncio.ensure_future(keep_current(live, tell, every=0.001, again=0.002))
     write(BAD)
-    await asyncio.wait_for(reached.wait(), 10)
+    await asyncio.wait_for(reached.wait(), 60)
     keeping.cancel()
     assert len(told) == 3
     assert {page.alarm for page in told} == {Alarm.CONFIGURATION}

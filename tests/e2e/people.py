@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.async_api import Page, expect
 
-SOON, LATER = 15_000, 90_000
+SOON, LATER = 30_000, 90_000
 """How long a page may take, in milliseconds: to show something, and to have done something."""
 
 

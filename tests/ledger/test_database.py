@@ -243,7 +243,7 @@ def test_an_export_that_is_left_half_read_holds_nobody_up() -> None:
     stream = iter(ledger.export())
     next(stream)
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(ledger.record, *a_story(id="gpu-00000002")).result(timeout=5)
+        pool.submit(ledger.record, *a_story(id="gpu-00000002")).result(timeout=60)
     assert [s.seq for s in stream] == [2]
     ledger.close()
 

@@ -72,7 +72,7 @@ async def test_a_worker_is_healthy_only_while_this_host_polls(server: WorkflowEn
     async with Worker(
         server.client, task_queue="lessor", workflows=[Idle], workflow_runner=UnsandboxedWorkflowRunner()
     ):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             # Each look is a process of its own, which is pause enough.
             while (await _run(sys.executable, str(HEALTH), "worker", environment=told)).code:
                 pass

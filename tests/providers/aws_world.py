@@ -148,7 +148,7 @@ def together(*calls: Callable[[], Any]) -> list[Any]:
     barrier = threading.Barrier(len(calls))
 
     def run(index: int, call: Callable[[], Any]) -> None:
-        barrier.wait(10)
+        barrier.wait(60)
         try:
             results[index] = call()
         except Exception as error:
@@ -158,5 +158,5 @@ def together(*calls: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     return results

@@ -70,7 +70,7 @@ class MockCluster:
     def tokens(self) -> list[str]:
         return [token for _, _, token, _ in self.asked]
 
-    def cluster(self, user: Mapping[str, Any] | None = None, timeout: float = 5, uid: str = "") -> Cluster:
+    def cluster(self, user: Mapping[str, Any] | None = None, timeout: float = 30, uid: str = "") -> Cluster:
         """The product's way into it, as somebody with these credentials: a program that hands them out, by default."""
         path = self.home / "kubeconfig"
         path.write_text(yaml.safe_dump(self._kubeconfig(user or self.program())))

@@ -76,10 +76,10 @@ class Gate:
 
     def pass_through(self) -> None:
         self._reached.set()
-        assert self._open.wait(30), "nobody opened the gate"
+        assert self._open.wait(60), "nobody opened the gate"
 
     async def reached(self) -> None:
-        assert await asyncio.to_thread(self._reached.wait, 30), "nobody came to the gate"
+        assert await asyncio.to_thread(self._reached.wait, 60), "nobody came to the gate"
 
     def open(self) -> None:
         self._open.set()

@@ -58,7 +58,7 @@ def slowly(record: Callable[..., None], gate: Gate, event: str) -> Callable[...,
 async def renewed(world: World, handle: Handle) -> None:
     """Wait until the workflow task that is under way was given out anew twice."""
     before = await tasks(world, handle)
-    for _ in range(200):
+    for _ in range(2_000):
         if await tasks(world, handle) >= before + 2:
             return
         await asyncio.sleep(0.05)

@@ -34,7 +34,7 @@ async def interrupted(module: str, *options: str, says: str) -> AsyncIterator[st
     async with started(module, *options, says=says) as (program, url):
         yield url
         program.send_signal(signal.SIGINT)
-        assert await asyncio.wait_for(program.wait(), 10) == 0
+        assert await asyncio.wait_for(program.wait(), 60) == 0
 
 
 async def refused(module: str, *options: str) -> tuple[int | None, str, str]:

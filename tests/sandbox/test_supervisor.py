@@ -153,7 +153,7 @@ async def test_a_second_request_to_stop_does_not_wait_for_the_grace(stage: Stage
     async def body() -> None:
         supervisor.hurry()
 
-    await asyncio.wait_for(supervisor.run(body), 10)
+    await asyncio.wait_for(supervisor.run(body), 60)
     assert stage.happened(KILLED) == ["deaf"]
 
 
@@ -232,7 +232,7 @@ async def _never() -> None:
     await asyncio.Event().wait()
 
 
-async def _until(condition: Callable[[], bool], seconds: float = 10) -> None:
+async def _until(condition: Callable[[], bool], seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - other processes set no event of ours
             await asyncio.sleep(0.01)

@@ -65,7 +65,7 @@ def test_ctrl_c_stops_every_child_and_exits_0(tmp_path: Path) -> None:
     with running(tmp_path / "data") as process:
         pids = _pids(tmp_path / "data")
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert not [pid for pid in pids if _alive(pid)]
     assert "Everything is stopped." in (tmp_path / "output").read_text()
 
@@ -75,7 +75,7 @@ def test_children_end_even_when_the_supervisor_is_killed_without_warning(tmp_pat
         pids = _pids(tmp_path / "data")
         assert all(_alive(pid) for pid in pids)
         process.kill()
-        process.wait(10)
+        process.wait(60)
         _until(lambda: not any(_alive(pid) for pid in pids))
 
 
@@ -212,7 +212,7 @@ def _listening(port: int) -> Iterator[None]:
         yield
 
 
-def _until(condition: Callable[[], bool], seconds: float = 20) -> None:
+def _until(condition: Callable[[], bool], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "not seen in time"

@@ -32,7 +32,7 @@ class PrometheusServer:
     def query(self, expression: str, at: float | None = None) -> list[dict[str, Any]]:
         """What it answers to one expression, as its API has it."""
         form = {"query": expression} | ({"time": str(at)} if at is not None else {})
-        with urllib.request.urlopen(f"{self.url}/api/v1/query?{urllib.parse.urlencode(form)}", timeout=10) as answer:
+        with urllib.request.urlopen(f"{self.url}/api/v1/query?{urllib.parse.urlencode(form)}", timeout=60) as answer:
             result: list[dict[str, Any]] = json.load(answer)["data"]["result"]
         return result
 

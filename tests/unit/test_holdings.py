@@ -32,7 +32,7 @@ class FakeOccupancy:
         if isinstance(found, Exception):
             raise found
         if place == YARD and self.gate:
-            self.gate.wait(5)
+            self.gate.wait(60)
         return found
 
 

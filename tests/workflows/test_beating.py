@@ -32,7 +32,7 @@ def test_it_beats_from_beside_for_as_long_as_the_block_lasts_and_no_longer(monke
     @blocking
     def waits() -> int:
         with beating_beside():
-            assert twice.wait(10), "no second sign of life"
+            assert twice.wait(60), "no second sign of life"
         return beats
 
     env = ActivityEnvironment()
@@ -57,7 +57,7 @@ def test_beats_repeat_what_was_said_last_so_that_it_stays_to_be_read(monkeypatch
     def waits() -> None:
         with beating_beside():
             alive("stopping i-1")
-            assert repeated.wait(10), "the beats say something else"
+            assert repeated.wait(60), "the beats say something else"
 
     env = ActivityEnvironment()
     env.on_heartbeat = hear
@@ -87,7 +87,7 @@ def test_a_place_that_takes_its_time_is_no_dead_worker(
 
     def waits() -> None:
         called.set()
-        assert all(beats.acquire(timeout=2) for _ in range(3)), "no sign of life while the place was waited for"
+        assert all(beats.acquire(timeout=60) for _ in range(3)), "no sign of life while the place was waited for"
 
     cloud.before[call] = waits
     env = ActivityEnvironment()

@@ -38,7 +38,7 @@ async def test_a_look_over_places_waits_for_the_one_that_runs_and_is_the_next() 
 
         world.cloud.before["conditions"] = slow
         first = asyncio.create_task(look_now(env.client, contracts.SWEEP_SCHEDULE, SweepOutcome))
-        assert await asyncio.to_thread(reached.wait, 20)
+        assert await asyncio.to_thread(reached.wait, 60)
         second = asyncio.create_task(look_now(env.client, contracts.SWEEP_SCHEDULE, SweepOutcome))
         go.set()
         for outcome in (await first, await second):

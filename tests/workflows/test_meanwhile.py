@@ -33,11 +33,11 @@ async def test_a_reservation_withdrawn_while_its_price_could_not_be_read_is_with
     world.cloud.before["quote"] = hold
     world.cloud.fail["quote"] = [PermanentError("this account is closed")]
     skipping = asyncio.create_task(world.sleep(3 * DAY + MINUTE))
-    assert await asyncio.to_thread(reached.wait, 20)
+    assert await asyncio.to_thread(reached.wait, 60)
     assert (await world.act(handle, Verb.WITHDRAW, REQUESTER)).ok
     go.set()
     await skipping
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert (await handle.result()).state == "withdrawn"
     assert world.cloud.times("launch") == 0
     assert world.ledger.held("research") == ()
@@ -86,7 +86,7 @@ async def test_a_warning_under_way_to_the_former_owner_does_not_count_for_the_ne
     assert (await world.act(handle, Verb.TRANSFER, REQUESTER, to=MANAGER.id)).ok
     world.notifier.before[Notice.WARNING] = hold
     skipping = asyncio.create_task(world.sleep(7 * HOUR + 31 * MINUTE))
-    await asyncio.wait_for(reached.wait(), 20)
+    await asyncio.wait_for(reached.wait(), 60)
     del world.notifier.before[Notice.WARNING]
     assert (await world.act(handle, Verb.TAKE, MANAGER)).ok
     go.set()
@@ -114,7 +114,7 @@ async def test_a_click_on_the_card_of_an_earlier_wish_grants_no_later_end(world:
     await world.told(handle, "extension-asked")
     world.notifier.before[Notice.EXTENSION_ASKED] = hold
     assert (await world.act(handle, Verb.EXTEND, REQUESTER, until=ends_at + 9 * HOUR)).ok
-    await asyncio.wait_for(reached.wait(), 20)
+    await asyncio.wait_for(reached.wait(), 60)
     early = await world.act(handle, Verb.GRANT, MANAGER, via="slack")
     assert (early.code, (await world.lease(handle)).ends_at) == ("changed", ends_at)
     go.set()

@@ -21,13 +21,13 @@ async def test_withdrawing_during_provisioning_undoes_what_was_created(world: Wo
 
     def wait() -> None:
         reached.set()
-        assert go.wait(10)
+        assert go.wait(60)
 
     world.cloud.before["await_usable"] = wait
     handle = await world.ask()
     await world.until(handle, State.AWAITING_APPROVAL)
     await world.act(handle, Verb.APPROVE, MANAGER)
-    await asyncio.to_thread(reached.wait, 10)
+    await asyncio.to_thread(reached.wait, 60)
     assert len(world.cloud.alive(handle.id)) == 1
     assert (await world.act(handle, Verb.WITHDRAW, REQUESTER)).ok
     go.set()

@@ -57,7 +57,7 @@ async def program(*options: str) -> AsyncIterator[GpusClient]:
 
 async def machines(gpus: GpusClient, wanted: list[str], unseen: str = "") -> dict[str, Any]:
     """The state, once these machines are in it."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             state = await asyncio.to_thread(gpus.state)
             if [one["id"] for one in state["machines"]] == wanted and state["unseen"].startswith(unseen):

@@ -180,7 +180,7 @@ async def test_what_cannot_be_is_refused_in_words(shown: tuple[RunningCluster, P
 
 
 async def _until(lab: RunningCluster, token: str, code: int) -> None:
-    for _ in range(200):
+    for _ in range(3_000):
         if lab.ask("GET", "/api/v1/pods", token=token).code == code:
             return
         await asyncio.sleep(0.02)

@@ -22,7 +22,7 @@ SUCCESS = {"metadata": {}, "status": "Success"}
 async def told(socket: aiohttp.ClientWebSocketResponse) -> dict[int, bytes]:
     """Everything until the end, by channel."""
     found: dict[int, bytes] = {}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for message in socket:
             found[message.data[0]] = found.get(message.data[0], b"") + message.data[1:]
     return found
@@ -51,7 +51,7 @@ async def test_what_is_typed_is_read_until_its_channel_is_closed(running: Runnin
     async with entered(running, "exec?command=sh&stdin=true&stdout=true", V5) as socket:
         await socket.send_bytes(b"\x04" + json.dumps({"Width": 80, "Height": 24}).encode())
         await socket.send_bytes(b"\x00hostname\n")
-        assert (await socket.receive(timeout=10)).data == b"\x01train\n"
+        assert (await socket.receive(timeout=60)).data == b"\x01train\n"
         await socket.send_bytes(b"\x00foo\npwd")
         await socket.send_bytes(b"\xff\x00")
         found = await told(socket)
@@ -61,7 +61,7 @@ async def test_what_is_typed_is_read_until_its_channel_is_closed(running: Runnin
 
 async def test_a_session_ends_with_its_pod(running: RunningCluster) -> None:
     async with entered(running, "exec?command=sh&stdin=true&stdout=true&tty=true", V5) as socket:
-        assert b"This container is simulated" in (await socket.receive(timeout=10)).data
+        assert b"This container is simulated" in (await socket.receive(timeout=60)).data
         running.delete("Pod", "train", "work")
         running.settle()
         found = await told(socket)
@@ -76,7 +76,7 @@ def test_the_official_client_gets_in(running: RunningCluster) -> None:
             core.connect_get_namespaced_pod_exec, "train", "work", command=command, stdout=True, stderr=True,
             stdin=False, tty=False, _preload_content=False,
         )  # fmt: skip
-        opened.run_forever(timeout=10)
+        opened.run_forever(timeout=60)
         assert opened.read_stdout() == "GPU 0: NVIDIA-A100-SXM4-80GB (simulated)\n"
         assert opened.read_stderr().startswith("foo: not found. This container is simulated")
         assert opened.returncode == 127

@@ -91,7 +91,7 @@ async def test_the_tunnel_ends_with_its_pod(running: RunningCluster) -> None:
     async with entered(running, "portforward", TUNNEL) as socket:
         running.delete("Pod", "train", "work")
         running.settle()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             assert [one async for one in socket] == []
 
 
@@ -151,7 +151,7 @@ def test_what_is_no_http_is_told_so() -> None:
 
 
 def _until(holds: Callable[[], bool]) -> None:
-    for _ in range(500):
+    for _ in range(3_000):
         if holds():
             return
         time.sleep(0.02)
@@ -161,5 +161,5 @@ def _until(holds: Callable[[], bool]) -> None:
 async def _received(socket: ClientWebSocketResponse, count: int) -> list[Sent]:
     found: list[Sent] = []
     while len(found) < count:
-        found += frames((await socket.receive(timeout=10)).data)
+        found += frames((await socket.receive(timeout=60)).data)
     return found

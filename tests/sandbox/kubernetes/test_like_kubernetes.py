@@ -83,7 +83,7 @@ def _done(ask: Ask, step: Step) -> Told:
 
 
 def _until(holds: Callable[[], bool]) -> None:
-    for _ in range(400):
+    for _ in range(3_000):
         if holds():
             return
         time.sleep(0.02)

@@ -75,7 +75,7 @@ def test_what_is_said_before_they_are_followed_is_not_lost(running: RunningClust
 def test_they_are_followed_until_the_container_ends(running: RunningCluster) -> None:
     headers = {"authorization": f"Bearer {running.cluster.accounts.admin()}"}
     url = f"{running.base_url}{LOG}?follow=true&tailLines=1"
-    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10) as log:
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60) as log:
         assert log.readline().decode() == f"{PORT}\n"
         running.advance(minutes=2)
         assert log.read().decode() == "It ended with exit code 3.\n"

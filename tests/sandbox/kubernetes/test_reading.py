@@ -126,7 +126,7 @@ def _watched(lab: RunningCluster, version: str) -> Iterator[dict[str, Any]]:
     """What a watch of pods tells until it ends by itself."""
     url = f"{lab.base_url}{PODS}?watch=true&timeoutSeconds=0.2&resourceVersion={version}"
     headers = {"authorization": f"Bearer {lab.cluster.accounts.admin()}"}
-    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60) as answer:
         for line in answer:
             yield json.loads(line)
 

@@ -75,7 +75,7 @@ def test_a_watch_tells_each_change_as_a_table_and_the_columns_once(lab: RunningC
     lab.delete("Pod", "a", "work")
     lab.settle()
     url = f"{lab.base_url}{PODS}?watch=true&timeoutSeconds=0.2&resourceVersion={version}"
-    with urllib.request.urlopen(urllib.request.Request(url, headers=_taking(lab)), timeout=10) as told:
+    with urllib.request.urlopen(urllib.request.Request(url, headers=_taking(lab)), timeout=60) as told:
         events = [json.loads(line) for line in told]
     assert [(one["type"], one["object"]["kind"]) for one in events] == [("MODIFIED", "Table"), ("DELETED", "Table")]
     assert [one["object"]["rows"][0]["cells"][:3] for one in events] == [["a", "1/1", "Terminating"]] * 2
