@@ -48,8 +48,8 @@ IN_CACHE = timedelta(seconds=30)
 """How long a workflow task waits for the worker that has the workflow in its cache before any other gets it.
 
 Then it comes with the whole history, from a queue that is asked less often. When thousands of leases end at the same
-instant, the SDK's 10 s are over before the first task of each is done, and the last end would be noticed three times as
-late. After a crash, what was meant for the dead worker in its last moments waits so long.
+instant, the SDK's 10 s are over before the first task of each is done, and the last end would be noticed more than
+twice as late. After a crash, what was meant for the dead worker in its last moments waits so long.
 """
 
 PASSED_THROUGH = (

@@ -69,7 +69,7 @@ async def test_an_idle_lease_is_warned_twice_and_stopped_and_its_quota_stays(wor
     await world.told(handle, "idle-warning")
     assert lease.idle is not None
     assert lease.idle.terms.stop == 40 * MINUTE
-    for _ in range(120):
+    for _ in range(45):
         await ticks(world, 1, MINUTE, [handle])
         if (await world.lease(handle)).state is State.SUSPENDED:
             break
