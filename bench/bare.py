@@ -78,11 +78,13 @@ class Bare:
 class BareTimer:
     """Plays a script of activities, sleeps until `at` (seconds since 1970), then plays another.
 
-    Its result says how many seconds late it woke up.
+    Its result says how many seconds late it woke up. With a second script it stays open, as a stopped lease does, and
+    only the query says so.
     """
 
     def __init__(self) -> None:
         self._asleep = False
+        self._late: float | None = None
 
     @workflow.run
     async def run(self, before: str, at: float, after: str) -> float:
@@ -91,11 +93,19 @@ class BareTimer:
         await asyncio.sleep(max(at - workflow.now().timestamp(), 0))
         late = workflow.now().timestamp() - at
         await self._play(after)
+        self._late = late
+        if after:
+            await asyncio.sleep(LONG.total_seconds())
         return late
 
     @workflow.query
     def asleep(self) -> bool:
         return self._asleep
+
+    @workflow.query
+    def late(self) -> float | None:
+        """How many seconds late it woke up; nothing until it has played its second script."""
+        return self._late
 
     async def _play(self, script: str) -> None:
         for step in script:

@@ -1,4 +1,4 @@
-"""Many leases at once: the worker dies and comes back, then all of them end at the same instant."""
+"""Many leases at once: all of them end at the same instant; later the worker dies and comes back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ APART_SECONDS = 0.1
 LEAST_SECONDS = 90.0
 
 SETTLED_SECONDS = 12.0
-"""Between the last warning and SIGKILL: a task that the worker had in hand is given out again after 10 s by the server,
+"""Between the last stop and SIGKILL: a task that the worker had in hand is given out again after 10 s by the server,
 for lessor and floor alike, and would be all that is measured."""
 
 WARNED_AFTER = timedelta(seconds=20)
@@ -46,12 +46,12 @@ async def run(scale: float) -> list[Result]:
     count = max(int(LEASES * scale), 50)
     async with stage(cache=CACHE) as on:
         at = datetime.now(UTC) + timedelta(seconds=max(count * SETUP_SECONDS, LEAST_SECONDS))
-        leases, timers, workers = await _set_up(on, count, at)
-        recovered = await _recover(on, leases, [*timers, *workers])
+        leases, timers, stops = await _set_up(on, count, at)
         late = (datetime.now(UTC) - at).total_seconds()
         if late > 0:
             raise RuntimeError(f"everything before the end took {late:.0f} s too long; raise SETUP_SECONDS")
-        return [*recovered, *await _end(on, leases, timers, workers, at)]
+        ended = await _end(on, leases, timers, stops, at)
+        return [*ended, *await _recover(on, leases, stops)]
 
 
 async def _set_up(on: Stage, count: int, at: datetime) -> tuple[list[str], list[Any], list[Any]]:
@@ -59,7 +59,7 @@ async def _set_up(on: Stage, count: int, at: datetime) -> tuple[list[str], list[
     leases: list[str] = []
     due: list[str] = []
     timers: list[WorkflowHandle[Any, Any]] = []
-    workers: list[WorkflowHandle[Any, Any]] = []
+    stops: list[WorkflowHandle[Any, Any]] = []
     apart = max(count * APART_SECONDS, LEAST_SECONDS)
     first, second = at.timestamp() + apart, at.timestamp() + 2 * apart
 
@@ -68,33 +68,32 @@ async def _set_up(on: Stage, count: int, at: datetime) -> tuple[list[str], list[
         terms = Terms(warnings=(warning,), short_warnings=(warning,), notice=timedelta(seconds=1))
         lease_id = await on.lease(terms, duration=None, until=at, purpose=AUTOMATIC)
         timers.append(await on.bare_workflow(BareTimer.run, PLAYED, first, ""))
-        workers.append(await on.bare_workflow(BareTimer.run, PLAYED, second, STOPPING))
+        stops.append(await on.bare_workflow(BareTimer.run, PLAYED, second, STOPPING))
         await on.until(lease_id, State.ACTIVE)
         leases.append(lease_id)
         if datetime.now(UTC) < at - warning:
             due.append(lease_id)
 
     await each(range(count), one)
-    await each([*timers, *workers], on.asleep)
+    await each([*timers, *stops], on.asleep)
     async with asyncio.timeout((at - datetime.now(UTC)).total_seconds()):
         # A lease that was ready only after its warning was due is not warned any more.
         await each(due, on.warned)
-    return leases, timers, workers
+    return leases, timers, stops
 
 
-async def _recover(on: Stage, leases: list[str], bare: list[Any]) -> list[Result]:
+async def _recover(on: Stage, leases: list[str], stops: list[Any]) -> list[Result]:
     """SIGKILL, start again, and ask every workflow: each answer needs its whole history played back."""
-    floor = bare[: len(leases)]
     lost = 0
     await asyncio.sleep(SETTLED_SECONDS)
 
     async def ask(lease_id: str) -> None:
         nonlocal lost
         lease = await on.handle(lease_id).query(QUERY_LEASE, result_type=Lease)
-        lost += lease.state is not State.ACTIVE
+        lost += lease.state is not State.STOPPED
 
     ours = await _reborn(on.product, lambda: each(leases, ask))
-    reference = await _reborn(on.bare, lambda: each(floor, on.asleep))
+    reference = await _reborn(on.bare, lambda: each(stops, on.asleep))
     return [
         Result(f"SIGKILL until {len(leases):,} leases answer again", ours, "s", 1.3, reference),
         Result("leases lost by SIGKILL", lost, "leases", 0),
@@ -109,14 +108,14 @@ async def _reborn(worker: WorkerProcess, ask: Any) -> float:
     return time.monotonic() - started
 
 
-async def _end(on: Stage, leases: list[str], timers: list[Any], workers: list[Any], at: datetime) -> list[Result]:
+async def _end(on: Stage, leases: list[str], timers: list[Any], stops: list[Any], at: datetime) -> list[Result]:
     """How late the last one is: lessor's by its ledger, the floor's by its own clock when it woke up."""
     await asyncio.sleep(max((at - datetime.now(UTC)).total_seconds(), 0))
     for lease_id in leases:
         await on.until(lease_id, State.STOPPED)
     ended, stopped = await asyncio.to_thread(_lateness, on, leases, at)
     woken = [await handle.result() for handle in timers]
-    loaded = [await handle.result() for handle in workers]
+    loaded = [await on.late(handle) for handle in stops]
     return [
         Result(f"last of {len(leases):,} leases ended after their end", max(ended), "s", 1.5, max(woken)),
         Result("the same, floor with a stop of its own", max(ended), "s", None, max(loaded)),

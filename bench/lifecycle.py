@@ -14,7 +14,9 @@ from lessor.domain.lease import State
 from lessor.domain.terms import Terms
 
 ROUNDS = 3
-LEASES = 100
+LEASES = 200
+"""In a round: the last ones wait for their ends while the CPUs do nothing, which the floor's never do."""
+
 IN_FLIGHT = 100
 TERMS = Terms(
     warnings=(),

@@ -140,6 +140,12 @@ class Stage:
         while not await handle.query(bare.BareTimer.asleep):  # noqa: ASYNC110
             await asyncio.sleep(POLL_SECONDS)
 
+    async def late(self, handle: WorkflowHandle[Any, Any]) -> float:
+        """Wait until a `BareTimer` has played its second script; how many seconds late it woke up."""
+        while (late := await handle.query(bare.BareTimer.late)) is None:  # noqa: ASYNC110
+            await asyncio.sleep(1)
+        return float(late)
+
     async def bare_workflow(self, workflow: Any, *arguments: Any) -> WorkflowHandle[Any, Any]:
         return await self.plain.start_workflow(
             workflow, args=arguments, id=f"bare-{next(NUMBERS)}", task_queue=bare.QUEUE

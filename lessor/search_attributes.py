@@ -6,7 +6,6 @@ from typing import Any
 
 from temporalio.common import SearchAttributeKey, SearchAttributePair, SearchAttributeUpdate, TypedSearchAttributes
 
-from lessor import contracts
 from lessor.domain.lease import Lease, State
 from lessor.domain.request import Request
 
@@ -14,18 +13,36 @@ Values = dict[SearchAttributeKey[Any], Any]
 
 KEYWORD_MAX = 255
 
+GPU_STATE = SearchAttributeKey.for_keyword("GpuState")
+GPU_OWNER = SearchAttributeKey.for_keyword("GpuOwner")
+GPU_TEAM = SearchAttributeKey.for_keyword("GpuTeam")
+GPU_PROVIDER = SearchAttributeKey.for_keyword("GpuProvider")
+GPU_MODEL = SearchAttributeKey.for_keyword("GpuModel")
+GPU_MARKET = SearchAttributeKey.for_keyword("GpuMarket")
+GPU_WORKLOAD = SearchAttributeKey.for_keyword("GpuWorkload")
+GPU_COUNT = SearchAttributeKey.for_int("GpuCount")
+GPU_HOURLY_USD = SearchAttributeKey.for_float("GpuHourlyUsd")
+GPU_ENDS = SearchAttributeKey.for_datetime("GpuEnds")
+GPU_RESOURCES = SearchAttributeKey.for_keyword_list("GpuResources")
+
+KEYS = (
+    *(GPU_STATE, GPU_OWNER, GPU_TEAM, GPU_PROVIDER, GPU_MODEL, GPU_MARKET, GPU_WORKLOAD),
+    *(GPU_COUNT, GPU_HOURLY_USD, GPU_ENDS, GPU_RESOURCES),
+)
+"""All of them; `contracts.SEARCH_ATTRIBUTES` says the same to who registers them, without Temporal's library."""
+
 
 def at_start(request: Request) -> list[SearchAttributePair[Any]]:
     """What is known when the workflow is started, so that the first task needs no update."""
     values: Values = {
-        contracts.GPU_STATE: "requested",
-        contracts.GPU_OWNER: request.requester,
-        contracts.GPU_TEAM: request.team,
-        contracts.GPU_PROVIDER: request.place.provider,
-        contracts.GPU_MARKET: request.market.value,
-        contracts.GPU_WORKLOAD: request.workload.value,
-        contracts.GPU_COUNT: request.need.count,
-        contracts.GPU_MODEL: request.need.model,
+        GPU_STATE: "requested",
+        GPU_OWNER: request.requester,
+        GPU_TEAM: request.team,
+        GPU_PROVIDER: request.place.provider,
+        GPU_MARKET: request.market.value,
+        GPU_WORKLOAD: request.workload.value,
+        GPU_COUNT: request.need.count,
+        GPU_MODEL: request.need.model,
     }
     return [SearchAttributePair(key, _fit(value)) for key, value in values.items() if value]
 
@@ -37,17 +54,17 @@ def shown(attributes: TypedSearchAttributes) -> Values:
 
 def of(lease: Lease) -> Values:
     """All attributes of a lease as they should be now; what is unknown is absent."""
-    values: Values = {contracts.GPU_STATE: lease.state.value, contracts.GPU_COUNT: lease.gpus}
-    values |= {contracts.GPU_OWNER: lease.owner, contracts.GPU_TEAM: lease.request.team}
+    values: Values = {GPU_STATE: lease.state.value, GPU_COUNT: lease.gpus}
+    values |= {GPU_OWNER: lease.owner, GPU_TEAM: lease.request.team}
     if lease.model:
-        values[contracts.GPU_MODEL] = lease.model
+        values[GPU_MODEL] = lease.model
     hourly = lease.quote.offer.hourly if lease.quote else None
     if hourly is not None and hourly.currency == "USD":
-        values[contracts.GPU_HOURLY_USD] = float(hourly.amount)
+        values[GPU_HOURLY_USD] = float(hourly.amount)
     if lease.ends_at:
-        values[contracts.GPU_ENDS] = lease.ends_at
+        values[GPU_ENDS] = lease.ends_at
     if lease.resources:
-        values[contracts.GPU_RESOURCES] = [r.id for r in lease.resources[:50]]
+        values[GPU_RESOURCES] = [r.id for r in lease.resources[:50]]
     return {key: _fit(value) for key, value in values.items()}
 
 

@@ -13,9 +13,9 @@ from temporalio.client import Client
 from temporalio.common import SearchAttributeIndexedValueType
 from temporalio.testing import WorkflowEnvironment
 
-from lessor.contracts import SEARCH_ATTRIBUTES
 from lessor.converter import data_converter
 from lessor.sandbox.programs import temporal_program
+from lessor.search_attributes import KEYS
 
 DEV_SERVER_ARGS = ["--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000"]
 
@@ -37,7 +37,7 @@ async def register_search_attributes(client: Client) -> None:
         SearchAttributeIndexedValueType.DATETIME: IndexedValueType.INDEXED_VALUE_TYPE_DATETIME,
         SearchAttributeIndexedValueType.KEYWORD_LIST: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
     }
-    wanted = {key.name: types[key.indexed_value_type] for key in SEARCH_ATTRIBUTES}
+    wanted = {key.name: types[key.indexed_value_type] for key in KEYS}
     await client.operator_service.add_search_attributes(
         AddSearchAttributesRequest(namespace=client.namespace, search_attributes=wanted)
     )
@@ -63,7 +63,7 @@ async def dev_server(*settings: str) -> AsyncIterator[WorkflowEnvironment]:
         dev_server_extra_args=[*DEV_SERVER_ARGS, *(w for s in settings for w in ("--dynamic-config-value", s))],
         dev_server_log_level="error",
         data_converter=data_converter,
-        search_attributes=list(SEARCH_ATTRIBUTES),
+        search_attributes=list(KEYS),
     )
     try:
         yield env

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
-import yaml
-
-from lessor.catalog.cluster import cluster_document
 from lessor.catalog.naming import squeezed, words
 from lessor.catalog.pricelist import DatedDisks, DatedList, DatedPrices
+from lessor.catalog.shipped import shipped
 from lessor.domain.money import Money
 from lessor.domain.request import Market
 from lessor.domain.slices import profile
@@ -129,10 +126,10 @@ class Catalogue:
 @lru_cache(maxsize=1)
 def load_catalogue() -> Catalogue:
     """The catalogue that this package ships; read once, since nothing changes it."""
-    gpus, prices = _document("gpus.yaml"), _document("prices.yaml")
+    gpus, prices = shipped("gpus.yaml"), shipped("prices.yaml")
     types = [GpuType(name, **facts) for name, facts in gpus["types"].items()]
     models = [_model(entry, types) for entry in gpus["models"]]
-    beyond = [_model(entry, ()) for entry in cluster_document()["models"]]
+    beyond = [_model(entry, ()) for entry in shipped("cluster.yaml")["models"]]
     lists = [
         DatedList(entry["from"], tuple(entry["regions"]), {k: Decimal(v) for k, v in entry["prices"].items()})
         for entry in prices["lists"]
@@ -157,10 +154,6 @@ def _model(entry: Mapping[str, Any], types: Iterable[GpuType]) -> GpuModel:
 
 def _by_memory(models: Iterable[GpuModel]) -> tuple[GpuModel, ...]:
     return tuple(sorted(models, key=lambda one: (one.memory_gib, one.name)))
-
-
-def _document(name: str) -> Any:
-    return yaml.safe_load(files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
 def _means(said: str, model: GpuModel) -> bool:

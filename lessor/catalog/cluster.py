@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
-import yaml
+from lessor.catalog.shipped import shipped
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class ClusterNames:
 @lru_cache(maxsize=1)
 def load_names() -> ClusterNames:
     """The names that this package ships; read once, since nothing changes them."""
-    document = cluster_document()
+    document = shipped("cluster.yaml")
     own = {label: model["name"] for model in document["models"] for label in model["labels"]}
     return ClusterNames(
         vendors=tuple(_vendor(one) for one in document["vendors"]),
@@ -75,12 +74,6 @@ def load_names() -> ClusterNames:
         slices=document["slices"],
         partitions=document["partitions"],
     )
-
-
-@lru_cache(maxsize=1)
-def cluster_document() -> Any:
-    """`cluster.yaml` as it stands."""
-    return yaml.safe_load(files(__package__).joinpath("cluster.yaml").read_text(encoding="utf-8"))
 
 
 def _vendor(entry: Mapping[str, Any]) -> Vendor:

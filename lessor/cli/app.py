@@ -20,19 +20,16 @@ from lessor.cli.policy_app import policy_app
 from lessor.cli.requests_app import requests_app
 from lessor.cli.session import Session
 from lessor.cli.time_app import time_app
-from lessor.cli.usage import PlainGroup
+from lessor.cli.usage import commands
 
-app = typer.Typer(
-    cls=PlainGroup,
+app = commands(
     help="GPU leases: every GPU has an owner, a purpose, a price and an end date.",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
     epilog="Exit codes: 0 done, 1 refused or failed, 2 wrong usage or configuration, 3 Temporal or the ledger "
     "cannot be reached.",
 )
-config_app = typer.Typer(help="The configuration, lessor.yaml.", no_args_is_help=True)
-audit_app = typer.Typer(help="The record of everything that happened.", no_args_is_help=True)
+config_app = commands(help="The configuration, lessor.yaml.", no_args_is_help=True)
+audit_app = commands(help="The record of everything that happened.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.add_typer(audit_app, name="audit")
 app.add_typer(policy_app, name="policy")

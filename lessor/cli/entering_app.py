@@ -9,8 +9,9 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Yes
 from lessor.cli.session import Session
+from lessor.cli.usage import commands
 
-entering_app = typer.Typer()
+entering_app = commands()
 
 
 @entering_app.command()

@@ -8,8 +8,9 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath
 from lessor.cli.session import Session
+from lessor.cli.usage import commands
 
-fleet_app = typer.Typer()
+fleet_app = commands()
 
 
 @fleet_app.command()

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from lessor.cli.options import AsJson, ConfigPath
+from lessor.cli.usage import commands
 
-guard_app = typer.Typer()
+guard_app = commands()
 
 
 @guard_app.command()

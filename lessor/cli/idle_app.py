@@ -8,8 +8,9 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId
 from lessor.cli.session import Session
+from lessor.cli.usage import commands
 
-idle_app = typer.Typer(help="What leases are judged to be doing, by which thresholds.", no_args_is_help=True)
+idle_app = commands(help="What leases are judged to be doing, by which thresholds.", no_args_is_help=True)
 
 
 @idle_app.command("policy")

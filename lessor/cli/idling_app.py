@@ -8,8 +8,9 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Reason, Yes
 from lessor.cli.session import Session
+from lessor.cli.usage import commands
 
-idling_app = typer.Typer()
+idling_app = commands()
 
 Words = Annotated[list[str], typer.Argument(metavar="TEXT...", help="In your own words; they go on record.")]
 

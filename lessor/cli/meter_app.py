@@ -10,9 +10,10 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId
 from lessor.cli.session import Session
+from lessor.cli.usage import commands
 
-meter_app = typer.Typer()
-watch_app = typer.Typer(help="What GPUs do, tick by tick.")
+meter_app = commands()
+watch_app = commands(help="What GPUs do, tick by tick.")
 meter_app.add_typer(watch_app, name="meter")
 
 

@@ -8,8 +8,9 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId
 from lessor.cli.session import Session
+from lessor.cli.usage import commands
 
-people_app = typer.Typer()
+people_app = commands()
 
 Whom = Annotated[str, typer.Argument(metavar="PERSON", help="An id, e-mail address, login or name of lessor.yaml.")]
 WhomOrTeam = Annotated[str, typer.Argument(metavar="PERSON", help="As above; or `team` for everybody of its team.")]

@@ -8,8 +8,9 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Yes
 from lessor.cli.session import Session
+from lessor.cli.usage import commands
 
-places_app = typer.Typer(help="The places of lessor.yaml.", no_args_is_help=True)
+places_app = commands(help="The places of lessor.yaml.", no_args_is_help=True)
 
 
 @places_app.callback()

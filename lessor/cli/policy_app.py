@@ -9,8 +9,9 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath
 from lessor.cli.session import Session
+from lessor.cli.usage import commands
 
-policy_app = typer.Typer(
+policy_app = commands(
     help="The rules of lessor.yaml: test them, explain a decision, replay the past.", no_args_is_help=True
 )
 

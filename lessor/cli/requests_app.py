@@ -8,8 +8,9 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Reason
 from lessor.cli.session import Session
+from lessor.cli.usage import commands
 
-requests_app = typer.Typer()
+requests_app = commands()
 
 Until = Annotated[str, typer.Option(help="8h, 3d, 'friday 18:00', 2026-12-24.")]
 Count = Annotated[int | None, typer.Option(min=1, max=10_000, help="How many GPUs.", show_default=False)]

@@ -8,8 +8,9 @@ import typer
 
 from lessor.cli.options import Actor, AsJson, ConfigPath, LeaseId, Reason
 from lessor.cli.session import Session
+from lessor.cli.usage import commands
 
-time_app = typer.Typer()
+time_app = commands()
 
 
 @time_app.command()

@@ -10,10 +10,36 @@ import typer
 from typer.core import TyperGroup
 
 REFUSED = 1
+WRONG = 2
+
+WHOLE = 1_000
+"""Characters of help for a command in a list: more than any has."""
+
+
+def commands(**settings: Any) -> typer.Typer:
+    """An empty group of commands; `settings` are typer's.
+
+    Help is plain text: typer's boxes would take as much time to load as everything else that `lessor --help` does.
+    """
+    plain: dict[str, Any] = {"rich_markup_mode": None, "add_completion": False, "pretty_exceptions_enable": False}
+    return typer.Typer(cls=PlainGroup, **plain, **settings)
 
 
 class PlainGroup(TyperGroup):
     """The commands; typer's boxed errors never reach the terminal."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Help instead of an error when nothing was asked for; the exit code still says that nothing was done."""
+        if not args and self.no_args_is_help:
+            typer.echo(ctx.get_help())
+            ctx.exit(WRONG)
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """What each command does, whole and wrapped; `ctx` and `formatter` are the context's and help's of typer."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(WHOLE)) for name, one in found if one and not one.hidden])
 
     def main(
         self,
@@ -38,10 +64,7 @@ class PlainGroup(TyperGroup):
 
 
 def _what_to_do(error: typer.TyperException) -> str:
-    """Empty when help was printed instead."""
     message = error.format_message().strip().rstrip(".")
-    if not message:
-        return ""
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "lessor"
     return f"{message[0].lower()}{message[1:]}; nothing was done, see: {command} --help"
@@ -50,5 +73,4 @@ def _what_to_do(error: typer.TyperException) -> str:
 def _tell(words: Sequence[str], code: str, message: str) -> None:
     from lessor.cli.output import inert, refuse
 
-    if message:
-        refuse("--json" in words, code, inert(message))
+    refuse("--json" in words, code, inert(message))

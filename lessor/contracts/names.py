@@ -1,7 +1,5 @@
 """Names that two processes must spell alike: queues, workflows, schedules, signals, search attributes, tags."""
 
-from temporalio.common import SearchAttributeKey
-
 TASK_QUEUE = "lessor"
 
 QUEUE_AWS = "lessor-aws"
@@ -28,41 +26,20 @@ METER_SCHEDULE = "lessor-meter"
 
 MEMO_INTERACTION = "interaction"
 
-GPU_STATE = SearchAttributeKey.for_keyword("GpuState")
-
-GPU_OWNER = SearchAttributeKey.for_keyword("GpuOwner")
-
-GPU_TEAM = SearchAttributeKey.for_keyword("GpuTeam")
-
-GPU_PROVIDER = SearchAttributeKey.for_keyword("GpuProvider")
-
-GPU_MODEL = SearchAttributeKey.for_keyword("GpuModel")
-
-GPU_MARKET = SearchAttributeKey.for_keyword("GpuMarket")
-
-GPU_WORKLOAD = SearchAttributeKey.for_keyword("GpuWorkload")
-
-GPU_COUNT = SearchAttributeKey.for_int("GpuCount")
-
-GPU_HOURLY_USD = SearchAttributeKey.for_float("GpuHourlyUsd")
-
-GPU_ENDS = SearchAttributeKey.for_datetime("GpuEnds")
-
-GPU_RESOURCES = SearchAttributeKey.for_keyword_list("GpuResources")
-
-SEARCH_ATTRIBUTES = (
-    GPU_STATE,
-    GPU_OWNER,
-    GPU_TEAM,
-    GPU_PROVIDER,
-    GPU_MODEL,
-    GPU_MARKET,
-    GPU_WORKLOAD,
-    GPU_COUNT,
-    GPU_HOURLY_USD,
-    GPU_ENDS,
-    GPU_RESOURCES,
-)
+SEARCH_ATTRIBUTES = {
+    "GpuState": "Keyword",
+    "GpuOwner": "Keyword",
+    "GpuTeam": "Keyword",
+    "GpuProvider": "Keyword",
+    "GpuModel": "Keyword",
+    "GpuMarket": "Keyword",
+    "GpuWorkload": "Keyword",
+    "GpuCount": "Int",
+    "GpuHourlyUsd": "Double",
+    "GpuEnds": "Datetime",
+    "GpuResources": "KeywordList",
+}
+"""What a namespace has to know, each with its type as Temporal's command line spells it."""
 
 TAG_LEASE = "lessor:lease"
 
@@ -93,11 +70,10 @@ GROUP_MEMBER = "auto-scaling-group"
 """The code of a provider's refusal to touch a machine alone that a group of machines would replace."""
 
 NOT_STOPPABLE = "not-stoppable"
+"""The code of a provider's refusal to stop what it could not start again, or does not know how to stop (case D07)."""
 
 QUEUED = "queued"
 """The code of having no capacity yet with a place in a queue that is kept: what was made of it stays."""
-
-"""The code of a provider's refusal to stop what it could not start again, or does not know how to stop (case D07)."""
 
 SIGNAL_ACT = "act"
 

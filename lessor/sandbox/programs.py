@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from temporalio.common import SearchAttributeIndexedValueType as Type
-
 from lessor import contracts
 from lessor.sandbox.children import Child, bare_environment
 from lessor.sandbox.datadir import DataDirectory
@@ -180,9 +178,7 @@ def temporal_program() -> Path:
 
 
 def _temporal(sandbox: Sandbox) -> tuple[str, ...]:
-    attributes = (
-        f"--search-attribute={key.name}={_TYPES[key.indexed_value_type]}" for key in contracts.SEARCH_ATTRIBUTES
-    )
+    attributes = (f"--search-attribute={name}={kind}" for name, kind in contracts.SEARCH_ATTRIBUTES.items())
     return (
         *(str(temporal_program()), "server", "start-dev", "--ip", HOST),
         *("--port", str(sandbox.ports.temporal), "--ui-port", str(sandbox.ports.temporal_ui)),
@@ -196,12 +192,3 @@ def _temporal(sandbox: Sandbox) -> tuple[str, ...]:
 
 def _python(module: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", module, *arguments)
-
-
-_TYPES = {
-    Type.KEYWORD: "Keyword",
-    Type.INT: "Int",
-    Type.DOUBLE: "Double",
-    Type.DATETIME: "Datetime",
-    Type.KEYWORD_LIST: "KeywordList",
-}

@@ -12,7 +12,7 @@ from typer.testing import Result
 
 Lessor = Callable[..., Result]
 HEAVY = ("temporalio", "boto3", "botocore", "pydantic", "pydantic_settings", "slack_sdk", "slack_bolt", "sqlalchemy",
-         "celpy", "yaml", "jinja2", "structlog", "asyncio.runners", "aiohttp", "fastapi", "lessor.gateway",
+         "rich", "celpy", "yaml", "jinja2", "structlog", "asyncio.runners", "aiohttp", "fastapi", "lessor.gateway",
          "lessor.config", "lessor.domain", "lessor.sandbox")  # fmt: skip
 
 
@@ -60,3 +60,20 @@ def test_a_missing_sandbox_says_what_to_install(lessor: Lessor, monkeypatch: pyt
     result = lessor("up")
     assert result.exit_code == 2
     assert result.stderr.endswith("install it with: pip install 'lessor[sandbox]'\n")
+
+
+def test_help_says_the_whole_of_what_each_command_does(lessor: Lessor) -> None:
+    shown = lessor("--help")
+    assert shown.exit_code == 0
+    words = " ".join(shown.stdout.split())
+    assert "up Run everything on this machine: Temporal, a Slack look-alike, a simulated AWS and cluster, " in words
+    assert " worker and bot. demo Play a whole lease" in words
+    assert "..." not in words.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize("words", [(), ("idle",), ("config",)])
+def test_a_group_alone_shows_its_help_and_says_by_its_exit_code_that_nothing_was_done(
+    lessor: Lessor, words: tuple[str, ...]
+) -> None:
+    shown = lessor(*words)
+    assert (shown.exit_code, shown.stdout) == (2, lessor(*words, "--help").stdout)

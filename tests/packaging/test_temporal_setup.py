@@ -17,8 +17,9 @@ from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from lessor import contracts
 from lessor.sandbox.programs import temporal_program
+from lessor import contracts
+from lessor.search_attributes import KEYS
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "deploy" / "docker" / "temporal-namespace.sh"
@@ -57,8 +58,13 @@ async def test_the_namespace_script_makes_what_lessor_needs_and_may_run_again(se
         assert ran.code == 0, ran.output
     asked = ListSearchAttributesRequest(namespace="gpus")
     listed = await server.client.operator_service.list_search_attributes(asked)
-    wanted = {key.name: int(key.indexed_value_type) for key in contracts.SEARCH_ATTRIBUTES}
+    wanted = {key.name: int(key.indexed_value_type) for key in KEYS}
     assert {name: int(kind) for name, kind in listed.custom_attributes.items() if name in wanted} == wanted
+
+
+def test_what_the_sandbox_registers_is_what_leases_write() -> None:
+    words = {key.name: key.indexed_value_type.name.title().replace("_", "") for key in KEYS}
+    assert words == contracts.SEARCH_ATTRIBUTES
 
 
 async def test_a_worker_is_healthy_only_while_this_host_polls(server: WorkflowEnvironment) -> None:
