@@ -14,10 +14,12 @@ from lessor.domain.lease import State
 from lessor.domain.terms import Terms
 
 ROUNDS = 3
-LEASES = 200
-"""In a round: the last ones wait for their ends while the CPUs do nothing, which the floor's never do."""
-
+LEASES = 100
 IN_FLIGHT = 100
+LOOK_SECONDS = 0.5
+"""Between looks at each lease's state in the ledger: a hundred that are looked at ten times a second would take a good
+part of a CPU from those who are measured, and nobody asks for the floor's."""
+
 TERMS = Terms(
     warnings=(),
     short_warnings=(timedelta(milliseconds=500), timedelta(milliseconds=250), timedelta(milliseconds=100)),
@@ -28,6 +30,8 @@ TERMS = Terms(
 )
 LENGTH = timedelta(seconds=4)
 LONGER = timedelta(milliseconds=500)
+
+BEGUN = (State.ACTIVE, State.ENDING, State.STOPPED, State.DELETING, State.CLOSED)
 
 Round = tuple[Spent, Spent, Spent, list[str]]
 
@@ -75,7 +79,7 @@ async def _lives(on: Stage, count: int, lived: list[str] | None = None) -> None:
     async def live(_: int) -> None:
         lease_id = await on.lease(TERMS, duration=LENGTH)
         await on.act(lease_id, approval(lease_id, MANAGER.id))
-        found = await on.until(lease_id, State.ACTIVE, State.ENDING, State.STOPPED, State.DELETING, State.CLOSED)
+        found = await on.until(lease_id, *BEGUN, every=LOOK_SECONDS)
         if found.state is State.ACTIVE and found.ends_at:
             # Refused when the end came first: then the floor's script has no effect of it either.
             extend = Act(f"extend-{lease_id}", Verb.EXTEND, requester(lease_id).id, until=found.ends_at + LONGER)

@@ -120,7 +120,7 @@ class Stage:
             raise RuntimeError(f"{lease_id}: {act.verb.value} was refused: {answer.message}")
         return answer
 
-    async def until(self, lease_id: str, *states: State) -> Lease:
+    async def until(self, lease_id: str, *states: State, every: float = POLL_SECONDS) -> Lease:
         """Wait for one of these states by reading the ledger, which asks nothing of the server or the worker."""
         while True:
             lease = await asyncio.to_thread(self.ledger.lease, lease_id)
@@ -128,7 +128,7 @@ class Stage:
                 return lease
             if lease is not None and lease.final:
                 raise RuntimeError(f"{lease_id} is {lease.state.value}: {lease.problem}")
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(every)
 
     async def warned(self, lease_id: str) -> None:
         """Wait until the owner was warned: then nothing more happens to the lease before its end."""
