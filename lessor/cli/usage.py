@@ -36,7 +36,7 @@ class PlainGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """What each command does, its first sentence whole; `ctx` and `formatter` are the context's and help's of typer."""
+        """What each command does, its first sentence whole. Both arguments are typer's."""
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl([(name, one.get_short_help_str(WHOLE)) for name, one in found if one and not one.hidden])

@@ -17,8 +17,8 @@ from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from lessor.sandbox.programs import temporal_program
 from lessor import contracts
+from lessor.sandbox.programs import temporal_program
 from lessor.search_attributes import KEYS
 
 ROOT = Path(__file__).parents[2]
