@@ -9,8 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-REFUSED = 1
-WRONG = 2
+from lessor.cli.session import REFUSED, USAGE
 
 WHOLE = 1_000
 """Characters of help for a command in a list: more than any has."""
@@ -32,7 +31,7 @@ class PlainGroup(TyperGroup):
         """Help instead of an error when nothing was asked for; the exit code still says that nothing was done."""
         if not args and self.no_args_is_help:
             typer.echo(ctx.get_help())
-            ctx.exit(WRONG)
+            ctx.exit(USAGE)
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
