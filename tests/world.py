@@ -12,6 +12,7 @@ from typing import Any
 
 from temporalio import activity
 from temporalio.api.history.v1 import HistoryEvent
+from temporalio.api.testservice.v1 import SleepRequest
 from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
@@ -164,7 +165,13 @@ class World:
         raise AssertionError(f"{lease.id} never reached {what}; it is {lease.state.value}: {lease.problem}; {last}")
 
     async def sleep(self, length: timedelta) -> None:
-        await self.env.sleep(length)
+        """Let this much time pass, at once where the server skips it, however long it takes to do what falls due."""
+        if not self.env.supports_time_skipping:
+            await self.env.sleep(length)
+            return
+        asked = SleepRequest()
+        asked.duration.FromTimedelta(length)
+        await self.env.client.test_service.unlock_time_skipping_with_sleep(asked, timeout=timedelta(minutes=3))
 
     async def active(self, **changes: object) -> Handle:
         """A lease that was asked for, approved by the manager and is usable."""

@@ -44,7 +44,7 @@ PROVIDERS = ("aws", "kubernetes", "machines")
 CONCURRENCY = 64
 """Activities at once in each queue, and local ones as well."""
 
-IN_CACHE = timedelta(seconds=30)
+IN_CACHE = timedelta(seconds=60)
 """How long a workflow task waits for the worker that has the workflow in its cache before any other gets it.
 
 Then it comes with the whole history, from a queue that is asked less often. When thousands of leases end at the same

@@ -53,6 +53,7 @@ async def test_B04_history_limit_reached_by_a_polling_loop(leases: World) -> Non
     assert 0 < (await handle.describe()).history_length < MOST_EVENTS / 5
 
 
+@pytest.mark.timeout(600)
 async def test_B05_too_many_updates_in_one_run() -> None:
     """25 at once are all answered, although the server takes 10; and a lease of 2,500 acts goes on."""
     async with dev_server() as env, busy_world(env) as leases:

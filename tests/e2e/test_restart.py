@@ -66,5 +66,5 @@ async def _ask(sandbox: Running) -> str:
 
 async def _approve(slack: SandboxClient, lease_id: str) -> None:
     manager = slack.person("manager")
-    card = await manager.wait_for_message(lambda told: lease_of(told, Do.APPROVE) == lease_id, timeout=60)
+    card = await manager.wait_for_message(lambda told: lease_of(told, Do.APPROVE) == lease_id, timeout=150)
     await manager.click(card, Do.APPROVE)

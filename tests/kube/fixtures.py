@@ -1,9 +1,13 @@
-"""The real cluster of a test run: one for a process, started when the first test needs it."""
+"""The real cluster of a test run: one for a process, from the first test that needs it to the last.
+
+Left to the end of the process it would take an eighth of two processors from all other tests.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -15,22 +19,61 @@ from tests.kube.nodes import kubelets
 from tests.kube.servers import NoKubernetesError, kubernetes
 
 
+class KubeHolder:
+    """Starts a cluster when it is asked for one and has none."""
+
+    def __init__(self) -> None:
+        self._held = ExitStack()
+        self._ground: RealGround | None = None
+
+    def ground(self) -> RealGround:
+        """A cluster with lessor in it. Without one the test is skipped, and fails in CI."""
+        if self._ground is None:
+            try:
+                self._ground = self._held.enter_context(_running())
+            except NoKubernetesError as error:
+                if os.environ.get("CI") == "true":
+                    raise
+                pytest.skip(str(error))
+        return self._ground
+
+    def close(self) -> None:
+        self._ground = None
+        self._held.close()
+
+
+_holder = KubeHolder()
+
+
+@contextmanager
+def _running() -> Iterator[RealGround]:
+    with kubernetes() as server:
+        access = config.new_client_from_config(str(server.kubeconfig), persist_config=False)
+        core = client.CoreV1Api(access)
+        with access, kubelets(core, client.StorageV1Api(access)):
+            ground = installed(server, core, lambda: datetime.now(UTC))
+            yield ground
+            ground.await_empty()
+            ground.nodes.remove()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    if "kube_holder" not in getattr(nextitem, "fixturenames", ()):
+        _holder.close()
+
+
 @pytest.fixture(scope="session")
-def running_kube() -> Iterator[RealGround]:
-    """A cluster with lessor in it. Without one the tests are skipped, and fail in CI."""
-    try:
-        with kubernetes() as server:
-            access = config.new_client_from_config(str(server.kubeconfig), persist_config=False)
-            core = client.CoreV1Api(access)
-            with access, kubelets(core, client.StorageV1Api(access)):
-                ground = installed(server, core, lambda: datetime.now(UTC))
-                yield ground
-                ground.await_empty()
-                ground.nodes.remove()
-    except NoKubernetesError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(error))
+def kube_holder() -> Iterator[KubeHolder]:
+    """For fixtures that outlive a test; what it gives lasts while the next test needs it as well."""
+    yield _holder
+    _holder.close()
+
+
+@pytest.fixture
+def running_kube(kube_holder: KubeHolder) -> RealGround:
+    """A cluster with lessor in it."""
+    return kube_holder.ground()
 
 
 @pytest.fixture

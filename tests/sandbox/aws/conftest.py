@@ -18,7 +18,7 @@ from lessor.sandbox.aws.server import RunningSimulator
 LEASE = "gpu-7k3qxa2m"
 MARKS = {"lessor:managed-by": "lessor", "lessor:lease": LEASE}
 IMAGE_PARAMETER = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-ubuntu-22.04/latest/ami-id"
-_ONE_ATTEMPT = Config(retries={"total_max_attempts": 1}, read_timeout=10, connect_timeout=10)
+_ONE_ATTEMPT = Config(retries={"total_max_attempts": 1}, read_timeout=60, connect_timeout=10)
 
 ClientOf = Callable[..., Any]
 

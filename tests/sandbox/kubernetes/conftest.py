@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from lessor.sandbox.kubernetes import RunningCluster, running_cluster
-from tests.kube.fixtures import running_kube
+from tests.kube.fixtures import kube_holder, pytest_runtest_teardown, running_kube
 from tests.sandbox.kubernetes.objects import pod
 
-__all__ = ["lab", "running_kube"]
+__all__ = ["kube_holder", "lab", "pytest_runtest_teardown", "running_kube"]
 
 
 @pytest.fixture

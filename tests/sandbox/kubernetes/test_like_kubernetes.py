@@ -20,7 +20,7 @@ from kubernetes import client, config
 from lessor.sandbox.kubernetes import RunningCluster, running_cluster
 from lessor.sandbox.kubernetes.answering import answer
 from lessor.sandbox.kubernetes.calls import Call
-from tests.kube.ground import RealGround
+from tests.kube.fixtures import KubeHolder
 from tests.sandbox.kubernetes import inside_scenes, table_scenes
 from tests.sandbox.kubernetes.scenes import Step, scenes
 
@@ -40,8 +40,8 @@ Ask = Callable[[Step], Told]
 
 
 @pytest.fixture(scope="module")
-def real(running_kube: RealGround) -> Iterator[Ask]:
-    with config.new_client_from_config(str(running_kube.server.kubeconfig), persist_config=False) as api:
+def real(kube_holder: KubeHolder) -> Iterator[Ask]:
+    with config.new_client_from_config(str(kube_holder.ground().server.kubeconfig), persist_config=False) as api:
         yield lambda step: _of_real(api, step)
 
 
