@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.api.testservice.v1 import SleepRequest
 from temporalio.client import Client
 from temporalio.common import SearchAttributeIndexedValueType
 from temporalio.testing import WorkflowEnvironment
@@ -53,6 +55,16 @@ async def time_skipping() -> AsyncIterator[WorkflowEnvironment]:
         yield env
     finally:
         await env.shutdown()
+
+
+async def pass_time(env: WorkflowEnvironment, length: timedelta) -> None:
+    """Let this much time pass, at once where the server skips it, however long it takes to do what falls due."""
+    if not env.supports_time_skipping:
+        await env.sleep(length)
+        return
+    asked = SleepRequest()
+    asked.duration.FromTimedelta(length)
+    await env.client.test_service.unlock_time_skipping_with_sleep(asked, timeout=timedelta(minutes=3))
 
 
 @asynccontextmanager

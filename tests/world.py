@@ -12,7 +12,6 @@ from typing import Any
 
 from temporalio import activity
 from temporalio.api.history.v1 import HistoryEvent
-from temporalio.api.testservice.v1 import SleepRequest
 from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
@@ -46,6 +45,7 @@ from tests.builders import a_quota
 from tests.fakes import FakeCloud, FakeDirectory, FakeNotifier
 from tests.metering import FakeTelemetry
 from tests.steering import Script, SteeredMeter
+from tests.temporal import pass_time
 from workflows.worker import QUEUES, Activities, activity_threads, build_workers
 
 REQUESTER = Person("U0REQUESTER", ids=("W0REQUESTER",), email="requester@example.com", teams=("research",))
@@ -165,13 +165,7 @@ class World:
         raise AssertionError(f"{lease.id} never reached {what}; it is {lease.state.value}: {lease.problem}; {last}")
 
     async def sleep(self, length: timedelta) -> None:
-        """Let this much time pass, at once where the server skips it, however long it takes to do what falls due."""
-        if not self.env.supports_time_skipping:
-            await self.env.sleep(length)
-            return
-        asked = SleepRequest()
-        asked.duration.FromTimedelta(length)
-        await self.env.client.test_service.unlock_time_skipping_with_sleep(asked, timeout=timedelta(minutes=3))
+        await pass_time(self.env, length)
 
     async def active(self, **changes: object) -> Handle:
         """A lease that was asked for, approved by the manager and is usable."""
