@@ -218,7 +218,7 @@ class World:
                 return lease
             await asyncio.sleep(0.01)
             if self.env.supports_time_skipping:
-                await self.env.sleep(timedelta(seconds=5))
+                await self.sleep(timedelta(seconds=5))
         raise AssertionError(f"{handle.id} never became {states} on record: {lease}")
 
     async def eventually(self, holds: Callable[[], bool], what: str) -> None:

@@ -6,8 +6,8 @@ Left to the end of the process it would take an eighth of two processors from al
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -17,32 +17,6 @@ from kubernetes import client, config
 from tests.kube.ground import RealGround, installed
 from tests.kube.nodes import kubelets
 from tests.kube.servers import NoKubernetesError, kubernetes
-
-
-class KubeHolder:
-    """Starts a cluster when it is asked for one and has none."""
-
-    def __init__(self) -> None:
-        self._held = ExitStack()
-        self._ground: RealGround | None = None
-
-    def ground(self) -> RealGround:
-        """A cluster with lessor in it. Without one the test is skipped, and fails in CI."""
-        if self._ground is None:
-            try:
-                self._ground = self._held.enter_context(_running())
-            except NoKubernetesError as error:
-                if os.environ.get("CI") == "true":
-                    raise
-                pytest.skip(str(error))
-        return self._ground
-
-    def close(self) -> None:
-        self._ground = None
-        self._held.close()
-
-
-_holder = KubeHolder()
 
 
 @contextmanager
@@ -55,6 +29,39 @@ def _running() -> Iterator[RealGround]:
             yield ground
             ground.await_empty()
             ground.nodes.remove()
+
+
+class KubeHolder:
+    """Starts a cluster when it is asked for one and has none; one that did not start is not tried again."""
+
+    def __init__(self, start: Callable[[], AbstractContextManager[RealGround]] = _running) -> None:
+        self._start = start
+        self._held = ExitStack()
+        self._ground: RealGround | None = None
+        self._problem: Exception | None = None
+
+    def ground(self) -> RealGround:
+        """A cluster with lessor in it. Without one the test is skipped, and fails in CI."""
+        if self._problem is not None:
+            raise self._problem
+        if self._ground is None:
+            try:
+                self._ground = self._held.enter_context(self._start())
+            except NoKubernetesError as error:
+                if os.environ.get("CI") == "true":
+                    raise
+                pytest.skip(str(error))
+            except Exception as error:
+                self._problem = error
+                raise
+        return self._ground
+
+    def close(self) -> None:
+        self._ground = None
+        self._held.close()
+
+
+_holder = KubeHolder()
 
 
 @pytest.hookimpl(trylast=True)

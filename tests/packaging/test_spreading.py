@@ -19,7 +19,8 @@ def test_every_file_that_needs_a_cluster_shares_it() -> None:
 
 
 def test_every_file_of_a_chain_is_there() -> None:
-    assert [one for chain in CHAINS for one in chain if not any(path.startswith(one) for path in _files())] == []
+    files = list(_files())
+    assert [one for chain in CHAINS for one in chain if not any(path.startswith(one) for path in files)] == []
 
 
 def test_folders_that_begin_early_are_there() -> None:

@@ -1,6 +1,6 @@
 """The provider contract, for namespaces on a real API server with the shipped rights, and what only that can show.
 
-Workspaces are in a file of their own, so that both run at the same time on two clusters: namespaces take seconds to go.
+Workspaces are in a file of their own; one worker runs both on one cluster (tests/spreading.py).
 """
 
 from __future__ import annotations
