@@ -33,13 +33,13 @@ class IdleStory:
         self.lease_id = ""
 
     def ask(self) -> Step:
-        return Step("ask for a small one", 30, self._ask)
+        return Step("ask for a small one", 60, self._ask)
 
     def steps(self) -> tuple[Step, ...]:
         return (
             Step("GPUs fall idle, the owner is warned", 90, self._warn),
             Step("say that it is used", 60, self._snooze),
-            Step("release it", 30, self._release),
+            Step("release it", 60, self._release),
         )
 
     async def _ask(self) -> str:

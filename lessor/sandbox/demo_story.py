@@ -41,21 +41,21 @@ class Story:
     def steps(self) -> tuple[Step, ...]:
         """Every step with its time limit in seconds; the limits leave room for a slow machine."""
         return (
-            Step("ask", 20, self._ask),
-            Step("policy", 20, self._policy),
-            Step("approve, clicked twice", 20, self._approve),
-            Step("finance approves as well", 20, self._approve_costs),
+            Step("ask", 60, self._ask),
+            Step("policy", 60, self._policy),
+            Step("approve, clicked twice", 60, self._approve),
+            Step("finance approves as well", 60, self._approve_costs),
             Step("provision", 60, self._provision),
-            Step("propose less", 30, self._propose),
-            Step("deny another request", 30, self._deny),
+            Step("propose less", 60, self._propose),
+            Step("deny another request", 60, self._deny),
             self._idle.ask(),
             Step("warn", 60, self._warn),
-            Step("extend", 20, self._extend),
+            Step("extend", 60, self._extend),
             *self._idle.steps(),
             Step("expire and stop", 90, self._stop),
             Step("grace, then delete", 60, self._delete),
             Step("verify that nothing is left", 60, self._verify),
-            Step("audit", 20, self._audit),
+            Step("audit", 60, self._audit),
         )
 
     async def _ask(self) -> str:
