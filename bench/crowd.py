@@ -13,7 +13,7 @@ from temporalio.client import WorkflowHandle
 from bench.bare import BareTimer
 from bench.people import AUTOMATIC
 from bench.result import Result
-from bench.stage import Stage, WorkerProcess, each, stage
+from bench.stage import PATIENCE, Stage, WorkerProcess, each, stage
 from lessor.contracts import QUERY_LEASE
 from lessor.domain.lease import Lease, State
 from lessor.domain.terms import Terms
@@ -89,7 +89,7 @@ async def _recover(on: Stage, leases: list[str], stops: list[Any]) -> list[Resul
 
     async def ask(lease_id: str) -> None:
         nonlocal lost
-        lease = await on.handle(lease_id).query(QUERY_LEASE, result_type=Lease)
+        lease = await on.handle(lease_id).query(QUERY_LEASE, result_type=Lease, rpc_timeout=PATIENCE)
         lost += lease.state is not State.STOPPED
 
     ours = await _reborn(on.product, lambda: each(leases, ask))

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +33,10 @@ T = TypeVar("T")
 NUMBERS = itertools.count(1)
 AT_ONCE = 8
 """Calls in flight: more make the dev server refuse some."""
+
+PATIENCE = timedelta(minutes=3)
+"""How long one question to a workflow may take: what waits for a worker that was killed does so for up to `IN_CACHE`,
+and the SDK would give up after 30 s."""
 
 POLL_SECONDS = 0.1
 """Between looks at the ledger: whoever asks shares the CPUs with those who are measured."""
@@ -137,7 +142,7 @@ class Stage:
 
     async def asleep(self, handle: WorkflowHandle[Any, Any]) -> None:
         """Wait until a `BareTimer` has played its first script."""
-        while not await handle.query(bare.BareTimer.asleep):  # noqa: ASYNC110
+        while not await handle.query(bare.BareTimer.asleep, rpc_timeout=PATIENCE):  # noqa: ASYNC110
             await asyncio.sleep(POLL_SECONDS)
 
     async def late(self, handle: WorkflowHandle[Any, Any]) -> float:
