@@ -107,7 +107,7 @@ async def _product(wanted: argparse.Namespace, stack: AsyncExitStack) -> web.App
     workshop = await stack.enter_async_context(Workshop())
     desk = await workshop.do(_desk(wanted, workshop))
     stack.callback(begin_tidying(workshop, desk.background.front).cancel)
-    return web_app(build_app(desk, INSTALLATION), INSTALLATION, Signatures(SECRET), desk.background.front)
+    return web_app(build_app(desk, INSTALLATION), INSTALLATION, Signatures(SECRET), desk.background)
 
 
 async def _desk(wanted: argparse.Namespace, workshop: Workshop) -> Desk:

@@ -133,7 +133,7 @@ async def _listen(
     app = build_app(desk, installation)
     if config.slack.mode == "http":
         signatures = Signatures(_secret(settings, "slack_signing_secret"))
-        runner = web.AppRunner(web_app(app, installation, signatures, desk.background.front), access_log=None)
+        runner = web.AppRunner(web_app(app, installation, signatures, desk.background), access_log=None)
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
         try:

@@ -64,14 +64,13 @@ class Background:
         `urgent` work does not wait for a quiet moment: an acknowledgement waits for it.
         """
         guarded = _guarded(work if urgent else self._in_turn(work), what)
-        running: Running
         if self._loop:
-            running = asyncio.run_coroutine_threadsafe(guarded, self._loop)
-        else:
-            running = asyncio.ensure_future(guarded)
-        self._running.add(running)
-        running.add_done_callback(self._running.discard)
-        return _here(running)
+            return _here(self._kept(asyncio.run_coroutine_threadsafe(guarded, self._loop)))
+        return _here(self._kept(asyncio.ensure_future(guarded)))
+
+    def follow(self, work: Coroutine[Any, Any, Any], what: str) -> None:
+        """Run it next in the loop of whoever calls: what is left to do of something that is answered already."""
+        self._kept(asyncio.ensure_future(_guarded(work, what)))
 
     @property
     def busy(self) -> bool:
@@ -82,12 +81,20 @@ class Background:
         await self._wait(None)
 
     async def drain(self, seconds: float = 5.0) -> None:
-        """Let running work finish for so long, then cancel the rest."""
-        await self._wait(seconds)
+        """Let running work finish for so long, and what it starts as well, then cancel the rest."""
+        until = time.monotonic() + seconds
+        while self._running and (left := until - time.monotonic()) > 0:
+            await self._wait(left)
+            await asyncio.sleep(0)
         rest = list(self._running)
         for running in rest:
             running.cancel()
         await asyncio.gather(*map(_here, rest), return_exceptions=True)
+
+    def _kept(self, running: Running) -> Running:
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        return running
 
     async def _in_turn(self, work: Coroutine[Any, Any, Any]) -> Any:
         try:

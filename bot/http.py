@@ -1,4 +1,7 @@
-"""HTTP mode: signed requests at `/slack/events`. What is not signed by Slack, now, for us, and new, has no effect."""
+"""HTTP mode: signed requests at `/slack/events`. What is not signed by Slack, now, for us, and new, has no effect.
+
+A command is acknowledged with nothing, so it is acknowledged before Bolt finds out who handles it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
-from bot.background import Front
+from bot.ask import of_command
+from bot.background import Background
+from bot.ids import COMMAND
 from bot.installation import Installation
 
 PATH = "/slack/events"
@@ -64,11 +69,13 @@ class Signatures:
         return False
 
 
-def web_app(app: AsyncApp, installation: Installation, signatures: Signatures, front: Front) -> web.Application:
+def web_app(
+    app: AsyncApp, installation: Installation, signatures: Signatures, background: Background
+) -> web.Application:
     """`POST /slack/events` and `GET /health`."""
 
     async def events(request: web.Request) -> web.Response:
-        front.knocked()
+        background.front.knocked()
         try:
             raw = await request.read()
         except web.HTTPRequestEntityTooLarge:
@@ -85,8 +92,15 @@ def web_app(app: AsyncApp, installation: Installation, signatures: Signatures, f
             log.info("duplicate", kind="replayed request")
             REJECTED.labels("replayed").inc()
             return web.Response()
+        return await answer(request, raw, is_command=_is_command(payload))
+
+    async def answer(request: web.Request, raw: bytes, *, is_command: bool) -> web.Response:
         bolt = AsyncBoltRequest(body=raw.decode(), query=request.query_string, headers=dict(request.headers))
-        return await to_aiohttp_response(await app.async_dispatch(bolt))
+        dispatched = app.async_dispatch(bolt)
+        if not is_command:
+            return await to_aiohttp_response(await dispatched)
+        background.follow(dispatched, "handle a command")
+        return web.Response()
 
     async def health(_: web.Request) -> web.Response:
         return web.json_response({"ok": True})
@@ -109,6 +123,14 @@ def _payload(raw: bytes, content_type: str) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     return loaded if isinstance(loaded, dict) else None
+
+
+def _is_command(payload: Mapping[str, Any]) -> bool:
+    """Whether it is a command of ours with all that a command has: Bolt would find nothing wrong with it."""
+    try:
+        return bool(payload.get("command") == COMMAND and of_command(payload))
+    except KeyError:
+        return False
 
 
 def _refused(status: int, why: str) -> web.Response:

@@ -84,3 +84,33 @@ async def test_draining_cancels_what_does_not_end() -> None:
         await background.drain(0.02)
         assert stuck.cancelled()
         assert not background.busy
+
+
+async def test_what_follows_an_answer_runs_here_and_what_it_starts_is_waited_for_at_the_end() -> None:
+    done: list[int] = []
+
+    async def work() -> None:
+        await asyncio.sleep(0.01)
+        done.append(threading.get_ident())
+
+    async def dispatch() -> None:
+        done.append(threading.get_ident())
+        background.start(work(), "work")
+
+    async with Workshop() as workshop:
+        background = Background(workshop.loop)
+        background.follow(dispatch(), "dispatch")
+        assert background.busy
+        await background.drain(10)
+        assert done == [threading.get_ident(), await workshop.do(where())]
+        assert not background.busy
+
+
+async def test_what_follows_an_answer_and_fails_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    async def fails() -> None:
+        raise ValueError("no")
+
+    background = Background()
+    background.follow(fails(), "paint the door")
+    await background.idle()
+    assert "paint the door" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import io
@@ -15,6 +16,8 @@ import aiohttp
 import pytest
 import pytest_asyncio
 from aiohttp import web
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
 
 from bot.http import BODY_MOST, Signatures, web_app
 from bot.installation import introduce
@@ -28,9 +31,7 @@ TEXT = 'request 2 x A100-80GB 8h team:research training in us "train the ranking
 async def served(slack: RunningSandbox, sqlite_url: str) -> AsyncIterator[tuple[World, str]]:
     async with a_world(slack, sqlite_url, connect=False) as world:
         signatures = Signatures(slack.signing_secret)
-        runner = web.AppRunner(
-            web_app(world.app, await introduce(world.client), signatures, world.desk.background.front)
-        )
+        runner = web.AppRunner(web_app(world.app, await introduce(world.client), signatures, world.desk.background))
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
@@ -138,6 +139,25 @@ async def test_a_request_signed_anew_with_the_same_trigger_has_no_second_effect(
     assert world.engine.starts == 1
 
 
+async def test_a_command_is_acknowledged_before_anybody_looks_who_handles_it(
+    served: tuple[World, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, url = served
+    answered, dispatch = asyncio.Event(), world.app.async_dispatch
+
+    async def after_the_answer(request: AsyncBoltRequest) -> BoltResponse:
+        await answered.wait()
+        return await dispatch(request)
+
+    monkeypatch.setattr(world.app, "async_dispatch", after_the_answer)
+    body = command(world.slack)
+    assert await post(url, body, signed(world.slack, body)) == (200, "")
+    assert world.desk.background.busy
+    answered.set()
+    await world.settled()
+    assert world.only_lease().request.purpose == "train the ranking model"
+
+
 async def test_another_apps_request_is_refused(served: tuple[World, str]) -> None:
     world, url = served
     body = command(world.slack, api_app_id="A0SOMEBODY")
@@ -156,6 +176,9 @@ async def test_another_apps_request_is_refused(served: tuple[World, str]) -> Non
         b"",
         b"payload={}",
         b"command=/gpu",
+        b"command=/gpu&user_id=U0REQUESTER",
+        b"command=/gpu&trigger_id=1.2.3",
+        b"command=/other&user_id=U0REQUESTER&trigger_id=1.2.3",
         b"type=block_actions",
     ],
 )
