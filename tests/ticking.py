@@ -11,6 +11,7 @@ from temporalio.api.enums.v1 import EventType
 from lessor import contracts
 from lessor.contracts import MeterInput, MeterReport
 from tests.world import NUMBERS, Handle, World
+from workflows.meter import floored
 
 MINUTE = timedelta(minutes=1)
 BEGUN = (EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED)
@@ -41,12 +42,15 @@ async def tick(world: World, every: timedelta = MINUTE) -> MeterReport:
 
 
 async def ticks(world: World, count: int, every: timedelta = MINUTE, leases: Sequence[Handle] = ()) -> MeterReport:
-    """So many, each as much later than the one before; the last one's report.
+    """So many, one after the other, at the instants at which the schedule has them; the last one's report.
 
-    What `leases` do is awaited in between: a clock that is moved on would let a look that is under way run out of time.
+    Were each only `every` after the one before, they would come later and later, by what a test itself takes, and one
+    would be left out in the end. What `leases` do is awaited in between: a clock that is moved on would let a look that
+    is under way run out of time.
     """
     for _ in range(count):
-        await world.sleep(every)
+        now = await world.env.get_current_time()
+        await world.sleep(floored(now, every) + every - now)
         await _settled(world, leases)
         report = await tick(world, every)
         await _settled(world, leases)
