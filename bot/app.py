@@ -83,7 +83,7 @@ class _Handlers:
         """Acknowledge a redelivery without a second effect, by business key: event and envelope ids may be new."""
         try:
             key = _key(body)
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
+        except asks.NONSENSE as error:
             log.warning("a payload that makes no sense", problem=repr(error)[:100])
             return BoltResponse(status=400, body="")
         if key and self._desk.seen.before(key):
@@ -185,7 +185,7 @@ class _Handlers:
 def _key(body: Body) -> str:
     """The business key of what must not happen twice; empty for what may: a form is sent again after its errors.
 
-    Raises KeyError and the like for a payload without the parts that every payload of its kind has.
+    Raises one of `asks.NONSENSE` for a payload without the parts that every payload of its kind has.
     """
     if body.get("command"):
         return asks.of_command(body).key

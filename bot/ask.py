@@ -10,6 +10,9 @@ from typing import Any
 
 Json = Mapping[str, Any]
 
+NONSENSE = (KeyError, IndexError, TypeError, AttributeError)
+"""What reading a payload raises when it has not the parts that every payload of its kind has."""
+
 
 @dataclass(frozen=True)
 class Ask:

@@ -85,7 +85,7 @@ class Background:
         until = time.monotonic() + seconds
         while self._running and (left := until - time.monotonic()) > 0:
             await self._wait(left)
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # What is done is not forgotten before the loop has had a turn.
         rest = list(self._running)
         for running in rest:
             running.cancel()

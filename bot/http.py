@@ -21,7 +21,7 @@ from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
-from bot.ask import of_command
+from bot.ask import NONSENSE, of_command
 from bot.background import Background
 from bot.ids import COMMAND
 from bot.installation import Installation
@@ -129,7 +129,7 @@ def _is_command(payload: Mapping[str, Any]) -> bool:
     """Whether it is a command of ours with all that a command has: Bolt would find nothing wrong with it."""
     try:
         return bool(payload.get("command") == COMMAND and of_command(payload))
-    except KeyError:
+    except NONSENSE:
         return False
 
 
