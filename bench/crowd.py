@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any
@@ -12,7 +13,7 @@ from temporalio.client import WorkflowHandle
 
 from bench.bare import BareTimer
 from bench.people import AUTOMATIC
-from bench.result import Result
+from bench.result import Result, table
 from bench.stage import PATIENCE, Stage, WorkerProcess, each, stage
 from lessor.contracts import QUERY_LEASE
 from lessor.domain.lease import Lease, State
@@ -50,8 +51,14 @@ async def run(scale: float) -> list[Result]:
         late = (datetime.now(UTC) - at).total_seconds()
         if late > 0:
             raise RuntimeError(f"everything before the end took {late:.0f} s too long; raise SETUP_SECONDS")
-        ended = await _end(on, leases, timers, stops, at)
-        return [*ended, *await _recover(on, leases, stops)]
+        found: list[Result] = []
+        try:
+            async for result in _results(on, leases, timers, stops, at):
+                found.append(result)
+        except Exception:
+            table(found)  # What half an hour has shown is not lost with the rest.
+            raise
+        return found
 
 
 async def _set_up(on: Stage, count: int, at: datetime) -> tuple[list[str], list[Any], list[Any]]:
@@ -82,7 +89,16 @@ async def _set_up(on: Stage, count: int, at: datetime) -> tuple[list[str], list[
     return leases, timers, stops
 
 
-async def _recover(on: Stage, leases: list[str], stops: list[Any]) -> list[Result]:
+async def _results(
+    on: Stage, leases: list[str], timers: list[Any], stops: list[Any], at: datetime
+) -> AsyncIterator[Result]:
+    async for result in _end(on, leases, timers, stops, at):
+        yield result
+    async for result in _recover(on, leases, stops):
+        yield result
+
+
+async def _recover(on: Stage, leases: list[str], stops: list[Any]) -> AsyncIterator[Result]:
     """SIGKILL, start again, and ask every workflow: each answer needs its whole history played back."""
     lost = 0
     await asyncio.sleep(SETTLED_SECONDS)
@@ -93,11 +109,9 @@ async def _recover(on: Stage, leases: list[str], stops: list[Any]) -> list[Resul
         lost += lease.state is not State.STOPPED
 
     ours = await _reborn(on.product, lambda: each(leases, ask))
+    yield Result("leases lost by SIGKILL", lost, "leases", 0)
     reference = await _reborn(on.bare, lambda: each(stops, on.asleep))
-    return [
-        Result(f"SIGKILL until {len(leases):,} leases answer again", ours, "s", 1.3, reference),
-        Result("leases lost by SIGKILL", lost, "leases", 0),
-    ]
+    yield Result(f"SIGKILL until {len(leases):,} leases answer again", ours, "s", 1.3, reference)
 
 
 async def _reborn(worker: WorkerProcess, ask: Any) -> float:
@@ -108,20 +122,20 @@ async def _reborn(worker: WorkerProcess, ask: Any) -> float:
     return time.monotonic() - started
 
 
-async def _end(on: Stage, leases: list[str], timers: list[Any], stops: list[Any], at: datetime) -> list[Result]:
+async def _end(
+    on: Stage, leases: list[str], timers: list[Any], stops: list[Any], at: datetime
+) -> AsyncIterator[Result]:
     """How late the last one is: lessor's by its ledger, the floor's by its own clock when it woke up."""
     await asyncio.sleep(max((at - datetime.now(UTC)).total_seconds(), 0))
     for lease_id in leases:
         await on.until(lease_id, State.STOPPED)
     ended, stopped = await asyncio.to_thread(_lateness, on, leases, at)
+    yield Result("last one stopped after their end", max(stopped), "s")
     woken = [await handle.result() for handle in timers]
+    yield Result(f"last of {len(leases):,} leases ended after their end", max(ended), "s", 1.5, max(woken))
+    yield Result("median lease ended after its end", median(ended), "s", None, median(woken))
     loaded = [await on.late(handle) for handle in stops]
-    return [
-        Result(f"last of {len(leases):,} leases ended after their end", max(ended), "s", 1.5, max(woken)),
-        Result("the same, floor with a stop of its own", max(ended), "s", None, max(loaded)),
-        Result("last one stopped after their end", max(stopped), "s"),
-        Result("median lease ended after its end", median(ended), "s", None, median(woken)),
-    ]
+    yield Result(f"last of {len(leases):,}, floor with a stop of its own", max(ended), "s", None, max(loaded))
 
 
 def _lateness(on: Stage, leases: list[str], at: datetime) -> tuple[list[float], list[float]]:

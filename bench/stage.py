@@ -147,7 +147,7 @@ class Stage:
 
     async def late(self, handle: WorkflowHandle[Any, Any]) -> float:
         """Wait until a `BareTimer` has played its second script; how many seconds late it woke up."""
-        while (late := await handle.query(bare.BareTimer.late)) is None:  # noqa: ASYNC110
+        while (late := await handle.query(bare.BareTimer.late, rpc_timeout=PATIENCE)) is None:  # noqa: ASYNC110
             await asyncio.sleep(1)
         return float(late)
 
