@@ -14,7 +14,7 @@ from temporalio.client import WorkflowHandle
 from bench.bare import BareTimer
 from bench.people import AUTOMATIC
 from bench.result import Result, table
-from bench.stage import PATIENCE, Stage, WorkerProcess, each, stage
+from bench.stage import Stage, WorkerProcess, each, stage
 from lessor.contracts import QUERY_LEASE
 from lessor.domain.lease import Lease, State
 from lessor.domain.terms import Terms
@@ -105,7 +105,7 @@ async def _recover(on: Stage, leases: list[str], stops: list[Any]) -> AsyncItera
 
     async def ask(lease_id: str) -> None:
         nonlocal lost
-        lease = await on.handle(lease_id).query(QUERY_LEASE, result_type=Lease, rpc_timeout=PATIENCE)
+        lease = await on.answer(on.handle(lease_id), QUERY_LEASE, result_type=Lease)
         lost += lease.state is not State.STOPPED
 
     ours = await _reborn(on.product, lambda: each(leases, ask))

@@ -28,7 +28,8 @@ class Child:
     """A program the supervisor keeps running. `after` names the children that must be ready before it starts.
 
     `environment` is all that the child sees of the environment: nothing is inherited. `patience` is how many seconds it
-    may take to become ready, `grace` how many it may take to stop before it is killed.
+    may take to become ready, `grace` how many it may take to stop before it is killed. `also_loads` are modules that it
+    imports only when it runs; where programs are forked, they are loaded for all.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Child:
     after: tuple[str, ...] = ()
     patience: float = 60.0
     grace: float = 10.0
+    also_loads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

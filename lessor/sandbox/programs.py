@@ -17,6 +17,12 @@ from lessor.sandbox.probes import answers, answers_with, looked, polls
 
 NAMESPACE = "default"
 SERVERS = ("temporal", "aws", "slack", "mail", "gpus", "cluster")
+ON_DEMAND = (
+    *("lessor.policyfile.compiling", "celpy", "holidays.countries"),
+    *("alembic.command", "kubernetes.dynamic", "kubernetes.config"),
+)
+"""What most of lessor's programs load when they read their configuration, open the ledger, or meet a cluster."""
+
 _EXPORTS_HEAD = r"""# For a shell that shall reach this sandbox: source this file. It is written anew at each start.
 # What the shell knew of real accounts is forgotten first. The first name is nobody's: zsh wants at least one.
 unset lessor_nothing $(env | sed -n -E '/^LESSOR_USER=/d; s/^((AWS|LESSOR|SLACK|TEMPORAL)_[A-Z0-9_]+)=.*/\1/p')"""
@@ -117,7 +123,7 @@ def programs(sandbox: Sandbox) -> tuple[Child, ...]:
     connected = answers_with(f"{slack}/sandbox/api/switches", lambda seen: seen["connections"] > 0)
     return (
         *_servers(sandbox, plain),
-        Child("worker", "the worker", _python("workflows"), told, polled, SERVERS),
+        Child("worker", "the worker", _python("workflows"), told, polled, SERVERS, also_loads=ON_DEMAND),
         Child("bot", "the bot", _python("bot"), told, connected, SERVERS),
         _dashboard(sandbox, told),
         _guard(sandbox, told),

@@ -7,7 +7,9 @@ are ended by their group's id alone, dependents first.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,11 +26,14 @@ from lessor.sandbox.children import (
     ChildFailedError,
     Happening,
     Started,
+    bare_environment,
     waves,
 )
+from lessor.sandbox.forking import FORKS_SAFELY, Forked, ForkServer
 from lessor.sandbox.leash import Leash, end_group
 
 T = TypeVar("T")
+Process = asyncio.subprocess.Process | Forked
 
 TAIL_LINES = 15
 TAIL_BYTES = 32_768
@@ -63,7 +68,8 @@ class Supervisor:
         self._restarts = restarts or Restarts()
         self._probe_every = probe_every
         self._ready = {child.name: asyncio.Event() for child in children}
-        self._running: dict[str, asyncio.subprocess.Process] = {}
+        self._running: dict[str, Process] = {}
+        self._forks = ForkServer(logs, bare_environment(os.environ, logs, {}))
         self._hurry = asyncio.Event()
 
     async def run(self, body: Callable[[], Awaitable[T]]) -> T:
@@ -72,6 +78,10 @@ class Supervisor:
         Raises `ChildFailedError` when a child does not come up or crashes too often; the body is cancelled then. Every
         child is stopped before this returns or raises, also on cancellation.
         """
+        async with self._forks:
+            return await self._run(body)
+
+    async def _run(self, body: Callable[[], Awaitable[T]]) -> T:
         children = [child for wave in self._waves for child in wave]
         for child in children:
             self._turn_log(child)
@@ -108,6 +118,7 @@ class Supervisor:
 
     async def _keep(self, child: Child) -> None:
         """Run the child for ever; only ends by raising."""
+        await self._prepare(child)
         for name in child.after:
             await self._ready[name].wait()
         loop = asyncio.get_running_loop()
@@ -131,28 +142,38 @@ class Supervisor:
             self._report(Happening(child, CRASHED, f"{how}; {again}", tail))
             await asyncio.sleep(pause)
 
-    async def _start(self, child: Child) -> tuple[asyncio.subprocess.Process, Started]:
+    async def _start(self, child: Child) -> tuple[Process, Started]:
         self._report(Happening(child, STARTING))
         at = datetime.now(UTC)
         log = self.log(child)
-        with log.open("ab") as output:
-            try:
-                process = await asyncio.create_subprocess_exec(
-                    *child.argv,
-                    env=dict(child.environment),
-                    cwd=self._logs,
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=asyncio.subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise ChildFailedError(f"{child.title} could not be started: {error}", log) from error
+        try:
+            process = await self._process(child, log)
+        except OSError as error:
+            raise ChildFailedError(f"{child.title} could not be started: {error}", log) from error
         self._leash.hold(process.pid)
         self._running[child.name] = process
         return process, Started(process.pid, at, log)
 
-    async def _until_ready(self, child: Child, process: asyncio.subprocess.Process, run: Started) -> bool:
+    async def _prepare(self, child: Child) -> None:
+        """Have loaded what it will need, while those come up that it waits for."""
+        if child.after and _forkable(child):
+            await self._forks.load(*child.also_loads, child.argv[2])
+
+    async def _process(self, child: Child, log: Path) -> Process:
+        if _forkable(child):
+            return await self._forks.start(*child.argv[2:], environment=child.environment, log=log)
+        with log.open("ab") as output:
+            return await asyncio.create_subprocess_exec(
+                *child.argv,
+                env=dict(child.environment),
+                cwd=self._logs,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    async def _until_ready(self, child: Child, process: Process, run: Started) -> bool:
         """True once the probe says so, false when the child ended before. Raises when it takes too long."""
         deadline = asyncio.get_running_loop().time() + child.patience
         while process.returncode is None:
@@ -187,7 +208,7 @@ class Supervisor:
         self._forget(child, process)
         self._report(Happening(child, KILLED if killed else STOPPED))
 
-    def _forget(self, child: Child, process: asyncio.subprocess.Process) -> None:
+    def _forget(self, child: Child, process: Process) -> None:
         # The leader is gone, others of its group may not be.
         end_group(process.pid, signal.SIGKILL)
         self._leash.free(process.pid)
@@ -197,6 +218,10 @@ class Supervisor:
         log = self.log(child)
         if log.exists():
             log.replace(log.with_suffix(".log.1"))
+
+
+def _forkable(child: Child) -> bool:
+    return FORKS_SAFELY and child.argv[:2] == (sys.executable, "-m")
 
 
 def read_tail(log: Path, lines: int = TAIL_LINES) -> tuple[str, ...]:

@@ -32,8 +32,9 @@ class Running(Sandbox):
 
     def child(self, name: str) -> psutil.Process:
         """The process of one of its programs, by the module or program that it runs."""
-        for child in psutil.Process(self.process.pid).children():
-            if name in child.cmdline()[1:3] or Path(child.exe()).name == name:
+        for child in psutil.Process(self.process.pid).children(recursive=True):
+            # A forked program's command is one text, with nothing after it up to the length of the fork server's.
+            if name in " ".join(child.cmdline()).split()[1:3] or Path(child.exe()).name == name:
                 return child
         raise LookupError(f"{name} does not run:\n{self.output.read_text()}")
 

@@ -40,14 +40,15 @@ def leash() -> Iterator[Leash]:
 class Stage:
     """Builds children in a directory and remembers what happened to them."""
 
-    def __init__(self, root: Path, leash: Leash) -> None:
+    def __init__(self, root: Path, leash: Leash, program: tuple[str, ...]) -> None:
         self.root = root
         self.seen: list[Happening] = []
         self._leash = leash
+        self._program = program
 
     def child(self, name: str, *arguments: str, after: tuple[str, ...] = (), **fields: float) -> Child:
         ready = self.root / f"{name}.ready"
-        argv = (sys.executable, str(FAKE), str(ready), *arguments)
+        argv = (sys.executable, *self._program, str(ready), *arguments)
         return Child(name, f"the {name}", argv, {}, lambda run: _wrote(ready, run), after, **fields)  # type: ignore[arg-type]
 
     def supervisor(self, *children: Child) -> Supervisor:
@@ -57,9 +58,9 @@ class Stage:
         return [seen.child.name for seen in self.seen if seen.what == what]
 
 
-@pytest.fixture
-def stage(tmp_path: Path, leash: Leash) -> Stage:
-    return Stage(tmp_path, leash)
+@pytest.fixture(params=[(str(FAKE),), ("-m", "tests.sandbox.fake_child")], ids=["executed", "forked"])
+def stage(tmp_path: Path, leash: Leash, request: pytest.FixtureRequest) -> Stage:
+    return Stage(tmp_path, leash, request.param)
 
 
 async def test_children_start_after_those_they_need_and_stop_before_them(stage: Stage) -> None:
@@ -88,8 +89,8 @@ async def test_a_crashed_child_is_restarted_and_the_last_lines_of_its_log_are_to
         first = supervisor.pid("bot")
         assert first is not None
         os.kill(first, 9)
-        await _until(lambda: supervisor.pid("bot") not in (None, first))
-        await _until(lambda: stage.happened(READY) == ["bot", "bot"])
+        await until(lambda: supervisor.pid("bot") not in (None, first))
+        await until(lambda: stage.happened(READY) == ["bot", "bot"])
 
     await supervisor.run(body)
     crash = next(seen for seen in stage.seen if seen.what == CRASHED)
@@ -161,13 +162,13 @@ async def test_what_a_child_started_itself_is_ended_with_it(stage: Stage, tmp_pa
     litter = tmp_path / "litter"
     supervisor = stage.supervisor(stage.child("parent", "--litter", str(litter)))
     await supervisor.run(_at_once)
-    await _until(lambda: not _alive(int(litter.read_text())))
+    await until(lambda: not alive(int(litter.read_text())))
 
 
 async def test_cancelling_stops_every_child(stage: Stage) -> None:
     supervisor = stage.supervisor(stage.child("one"), stage.child("two", after=("one",)))
     work = asyncio.ensure_future(supervisor.run(_never))
-    await _until(lambda: stage.happened(READY) == ["one", "two"])
+    await until(lambda: stage.happened(READY) == ["one", "two"])
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work
@@ -232,7 +233,7 @@ async def _never() -> None:
     await asyncio.Event().wait()
 
 
-async def _until(condition: Callable[[], bool], seconds: float = 60) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - other processes set no event of ours
             await asyncio.sleep(0.01)
@@ -242,5 +243,5 @@ def _wrote(ready: Path, run: Started) -> bool:
     return ready.exists() and ready.read_text() == str(run.pid)
 
 
-def _alive(pid: int) -> bool:
+def alive(pid: int) -> bool:
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE

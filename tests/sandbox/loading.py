@@ -1,0 +1,5 @@
+"""Remembers which process has loaded it."""
+
+import os
+
+PID = os.getpid()
