@@ -55,7 +55,7 @@ async def run(scale: float) -> list[Result]:
         try:
             async for result in _results(on, leases, timers, stops, at):
                 found.append(result)
-        except Exception:
+        except BaseException:
             table(found)  # What half an hour has shown is not lost with the rest.
             raise
         return found

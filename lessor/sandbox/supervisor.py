@@ -7,6 +7,7 @@ are ended by their group's id alone, dependents first.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -69,7 +70,8 @@ class Supervisor:
         self._probe_every = probe_every
         self._ready = {child.name: asyncio.Event() for child in children}
         self._running: dict[str, Process] = {}
-        self._forks = ForkServer(logs, bare_environment(os.environ, logs, {}))
+        self._fork_log = logs / "forkserver.log"
+        self._forks = ForkServer(logs, self._fork_log, bare_environment(os.environ, logs, {}))
         self._hurry = asyncio.Event()
 
     async def run(self, body: Callable[[], Awaitable[T]]) -> T:
@@ -83,8 +85,9 @@ class Supervisor:
 
     async def _run(self, body: Callable[[], Awaitable[T]]) -> T:
         children = [child for wave in self._waves for child in wave]
-        for child in children:
-            self._turn_log(child)
+        for log in (self._fork_log, *(self.log(child) for child in children)):
+            if log.exists():
+                log.replace(log.with_suffix(".log.1"))
         keepers = [asyncio.create_task(self._keep(child)) for child in children]
         story = asyncio.create_task(self._when_ready(body))
         try:
@@ -157,11 +160,14 @@ class Supervisor:
     async def _prepare(self, child: Child) -> None:
         """Have loaded what it will need, while those come up that it waits for."""
         if child.after and _forkable(child):
-            await self._forks.load(*child.also_loads, child.argv[2])
+            with contextlib.suppress(OSError):
+                await self._forks.load(child.also_loads, child.argv[2])
 
     async def _process(self, child: Child, log: Path) -> Process:
         if _forkable(child):
-            return await self._forks.start(*child.argv[2:], environment=child.environment, log=log)
+            # Without a fork server everything works as well, only later; why there is none stands in its log.
+            with contextlib.suppress(OSError):
+                return await self._forks.start(*child.argv[2:], environment=child.environment, log=log)
         with log.open("ab") as output:
             return await asyncio.create_subprocess_exec(
                 *child.argv,
@@ -213,11 +219,6 @@ class Supervisor:
         end_group(process.pid, signal.SIGKILL)
         self._leash.free(process.pid)
         self._running.pop(child.name, None)
-
-    def _turn_log(self, child: Child) -> None:
-        log = self.log(child)
-        if log.exists():
-            log.replace(log.with_suffix(".log.1"))
 
 
 def _forkable(child: Child) -> bool:

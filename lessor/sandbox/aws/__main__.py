@@ -7,6 +7,8 @@ import signal
 import threading
 from pathlib import Path
 
+from moto.moto_api._internal import mock_random
+
 from lessor.sandbox.aws.identity import HOME_ACCOUNT, administrator_key
 from lessor.sandbox.aws.persistence import StateFile
 from lessor.sandbox.aws.server import running_aws_simulator
@@ -22,6 +24,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--instant", action="store_true", help="no delays between instance states")
     parser.add_argument("--state", type=Path, help="keep what exists in this file, so that machines survive a restart")
     chosen = parser.parse_args(arguments)
+    # Where it was loaded before this process was forked, each run would give the ids of the last.
+    mock_random.seed()
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
