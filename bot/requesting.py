@@ -109,7 +109,7 @@ class Requesting:
         """What came of a form that was sent, as an acknowledgement takes it."""
         outcome = await self._outcome(ask)
         if outcome.errors:
-            errors = request_form.field_errors(ask.view, outcome.errors)
+            errors = request_form.field_errors(self._desk.wording, ask.view, outcome.errors)
             return Answered({"response_action": "errors", "errors": errors}, outcome)
         return Answered({"response_action": "update", "view": await self._view_of(ask, outcome)}, outcome)
 

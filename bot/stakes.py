@@ -1,4 +1,4 @@
-"""Whether a decision has to be typed out, so that the right button stands there; the workflow checks it again."""
+"""What a decision takes, so that the right button stands there: the workflow checks again what has to be typed out."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ def approval_typed(lease: Lease, now: datetime) -> bool:
     return needs_typing(lease, total_cost(lease, now))
 
 
+def approval_priced(lease: Lease, now: datetime) -> bool:
+    """Whether it is known what approving the request costs."""
+    return total_cost(lease, now) is not None
+
+
 def grant_typed(lease: Lease) -> bool:
     """Whether granting the wish for a later end has to be typed out."""
     return lease.wish is not None and needs_typing(lease, wish_cost(lease, lease.wish))
+
+
+def grant_priced(lease: Lease) -> bool:
+    """Whether it is known what granting the wish for a later end costs."""
+    return lease.wish is not None and wish_cost(lease, lease.wish) is not None

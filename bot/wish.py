@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bot.ask import metadata
+from lessor.domain.amounts import whole
 from lessor.domain.errors import FieldError, Invalid, Refused
 from lessor.domain.money import Money
 from lessor.domain.request import LeaseKind, Market, Need, Place, Request, Workload
@@ -192,8 +193,8 @@ def to_request(wish: Wish, choices: Choices, now: datetime, interaction: str) ->
     """The request to submit. Raises `Invalid` for what cannot even be read; limits are checked by the gateway."""
     errors: list[FieldError] = []
     start, end = times(wish, choices, now, errors)
-    count = _whole("count", wish.count, errors)
-    disk = _whole("disk_gib", wish.disk, errors)
+    count = whole("count", wish.count, choices.limits, errors)
+    disk = whole("disk_gib", wish.disk, choices.limits, errors)
     tags = _tags(wish.tags, errors)
     cap = _cap(wish.cap, choices, errors)
     if errors:
@@ -258,14 +259,6 @@ def place(wish: Wish, choices: Choices) -> Place:
     provider = found.provider if found else ""
     region = wish.region or (found.regions[0] if found and len(found.regions) == 1 else "")
     return Place(provider, wish.place, region, wish.zone)
-
-
-def _whole(field: str, text: str, errors: list[FieldError]) -> int:
-    word = text.strip()
-    if re.fullmatch(r"-?[0-9]{1,9}", word):
-        return int(word)
-    errors.append(FieldError(field, f"'{word[:40]}' is not a whole number" if word else "give a whole number"))
-    return 0
 
 
 def _cap(text: str, choices: Choices, errors: list[FieldError]) -> Money | None:

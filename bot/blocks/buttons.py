@@ -8,7 +8,7 @@ from slack_sdk.models.blocks import ButtonElement
 
 from bot.blocks.message import button, confirmation
 from bot.ids import Do
-from bot.stakes import approval_typed, grant_typed
+from bot.stakes import approval_priced, approval_typed, grant_priced, grant_typed
 from lessor.domain.ladder import Why
 from lessor.domain.lease import Lease, State
 from lessor.domain.transitions import BEFORE_USE
@@ -27,8 +27,12 @@ class Buttons:
 
     def verdict(self, lease: Lease, now: datetime) -> list[ButtonElement]:
         """All ways to decide a request: at once or by typing it out, on other terms, not at all, not yet."""
-        typed = approval_typed(lease, now)
-        yes = self.approve_typed(lease.id) if typed else self._primary(Do.APPROVE, "approve", lease.id)
+        if approval_typed(lease, now):
+            yes = self.approve_typed(lease.id)
+        elif approval_priced(lease, now):
+            yes = self._primary(Do.APPROVE, "approve", lease.id)
+        else:
+            yes = self._asking(Do.APPROVE, "approve", "unpriced", lease.id, style="primary")
         return [
             yes,
             self._plain(Do.COUNTER, "counter", lease.id),
@@ -42,7 +46,12 @@ class Buttons:
 
     def wish_verdict(self, lease: Lease) -> list[ButtonElement]:
         """Grant, at once or by typing it out, and reject."""
-        yes = self.grant_typed(lease.id) if grant_typed(lease) else self._primary(Do.GRANT, "grant", lease.id)
+        if grant_typed(lease):
+            yes = self.grant_typed(lease.id)
+        elif grant_priced(lease):
+            yes = self._primary(Do.GRANT, "grant", lease.id)
+        else:
+            yes = self._asking(Do.GRANT, "grant", "unpriced", lease.id, style="primary")
         return [yes, button(self._word("reject", lease.id), Do.REJECT, lease.id, style="danger")]
 
     def countered(self, lease_id: str) -> list[ButtonElement]:
@@ -183,8 +192,13 @@ class Buttons:
         label = self._word(word, lease_id)
         if asked:
             return button(label, action, lease_id, style=style)
-        title, text, no = (self._word(f"{word}_{part}", lease_id) for part in ("title", "text", "no"))
-        return button(label, action, lease_id, style=style, confirm=confirmation(title, text, label, no))
+        return self._asking(action, word, word, lease_id, style=style)
+
+    def _asking(self, action: Do, word: str, question: str, lease_id: str, *, style: str) -> ButtonElement:
+        """A button that has to be pressed twice."""
+        label = self._word(word, lease_id)
+        title, text, no = (self._word(f"{question}_{part}", lease_id) for part in ("title", "text", "no"))
+        return button(label, action, lease_id, style=style, confirm=confirmation(title, text, label, no, style))
 
     def _word(self, word: str, lease_id: str = "") -> str:
         return self._wording.part("buttons.j2", word, lease_id=lease_id)

@@ -151,14 +151,14 @@ def button(
     )
 
 
-def confirmation(title: str, text: str, yes: str, no: str) -> ConfirmObject:
-    """The question that a dangerous button asks first."""
+def confirmation(title: str, text: str, yes: str, no: str, style: str) -> ConfirmObject:
+    """The question that a button asks first. `style` is `primary` or `danger`."""
     return ConfirmObject(
         title=plain_text(cut(title, 100)),
         text=markdown(cut(text, 300)),
         confirm=plain_text(cut(yes, 30)),
         deny=plain_text(cut(no, 30)),
-        style="danger",
+        style=style,
     )
 
 

@@ -25,14 +25,16 @@ from bot.ids import Form
 from bot.wish import PURPOSE_PART, TEAMS_OWN, TYPE_PREFIX, Wish
 from lessor.domain.errors import FieldError
 from lessor.domain.request import Workload
-from lessor.rendering import Renderer, mrkdwn
+from lessor.rendering import Renderer, Safe, mrkdwn
 
 if TYPE_CHECKING:
     from lessor.gateway import Choices, PlaceChoice
 
 OPTIONS_MOST = 100
 QUOTE_BLOCK = "quote"
-KEY_MOST = 40
+NUMBER_MOST = 64
+PROJECT_MOST = HIDDEN_MOST = TIME_MOST = 200
+"""More than any of these may have: what is too long stays too long in the form, rather than be something else."""
 PROJECTS_MOST = 8
 CAP_MOST = 40
 
@@ -45,19 +47,20 @@ def form(
     wording: Renderer, wish: Wish, choices: Choices, quote: str, metadata: Mapping[str, str], problems: str = ""
 ) -> View:
     """The form with `wish` filled in. `quote` and `problems` are escaped text for people."""
-    hidden = {"memory": str(wish.memory_gib or ""), "region": wish.region, "zone": wish.zone, "cost": wish.cost_center}
+    hidden = {"memory": str(wish.memory_gib or ""), "region": wish.region, "zone": wish.zone}
+    hidden["cost"] = wish.cost_center[:HIDDEN_MOST]
     remembered = {**metadata, **{name: value for name, value in hidden.items() if value}}
     fields = _Fields(wording, wish, choices)
     blocks = [
         *(sections(problems) if problems else ()),
-        fields.select("team", [(t.key, t.name or t.key) for t in choices.teams], wish.team),
-        fields.words_of("project", wish.project, KEY_MOST),
+        fields.select("team", [(t.key, t.name or t.key) for t in choices.teams], wish.team, dispatch=True),
+        fields.words_of("project", wish.project, PROJECT_MOST),
         fields.select("model", fields.models(), wish.model, dispatch=True),
-        fields.number("count", wish.count, dispatch=True),
+        fields.number("count", wish.count),
         fields.select("place", [(p.name, p.label or p.name) for p in choices.places], wish.place, dispatch=True),
         *fields.kinds(),
         fields.markets(),
-        fields.words_of("start", wish.start, 200),
+        fields.words_of("start", wish.start, TIME_MOST),
         fields.end(),
         *fields.schedules(),
         *fields.purposes(),
@@ -72,8 +75,11 @@ def form(
     return Views(wording).form(Form.REQUEST, remembered, fields.words["heading"], blocks, fields.words["send"])
 
 
-def field_errors(view: Mapping[str, Any], errors: Iterable[FieldError]) -> dict[str, str]:
-    """Messages by block id, as an acknowledgement takes them; a field that is not in the form speaks at the purpose."""
+def field_errors(wording: Renderer, view: Mapping[str, Any], errors: Iterable[FieldError]) -> dict[str, str]:
+    """Messages by block id, as an acknowledgement takes them.
+
+    What is not in the form was typed: it speaks at the purpose, under its name, and says where it can be changed.
+    """
     blocks = {
         block["element"]["action_id"].removeprefix("wish-"): block["block_id"]
         for block in view["blocks"]
@@ -82,7 +88,9 @@ def field_errors(view: Mapping[str, Any], errors: Iterable[FieldError]) -> dict[
     found: dict[str, str] = {}
     for error in errors:
         name = _FIELDS.get(error.field, error.field)
-        block, text = (blocks[name], error.message) if name in blocks else (blocks["purpose"], str(error.message))
+        block, text = blocks.get(name, blocks["purpose"]), error.message
+        if name not in blocks:
+            text = wording.part("elsewhere.j2", "title", field=name, message=Safe(text))
         found[block] = cut(f"{found[block]}; {text}" if block in found else text, 1_000)
     return found
 
@@ -140,19 +148,19 @@ class _Fields:
             hint=plain_text(self._said(more=rest)["more"]) if rest else None,
         )
 
-    def number(self, name: str, value: str, *, dispatch: bool = False) -> Block:
+    def number(self, name: str, value: str) -> Block:
         element = NumberInputElement(
             action_id=f"wish-{name}",
             is_decimal_allowed=False,
-            initial_value=value or None,
-            dispatch_action_config=_EVERY_CHANGE if dispatch else None,
+            initial_value=value[:NUMBER_MOST] or None,
+            dispatch_action_config=_EVERY_CHANGE,
         )
         hint = self.words.get(f"{name}_hint")
         return InputBlock(
             block_id=name,
             label=plain_text(self.words[name]),
             element=element,
-            dispatch_action=dispatch or None,
+            dispatch_action=True,
             hint=plain_text(hint) if hint else None,
         )
 
@@ -162,7 +170,7 @@ class _Fields:
         if not names:
             return []
         offered = [(TEAMS_OWN, self.words["schedule_team"]), *((name, name) for name in names)]
-        return [self.select("schedule", offered, self._wish.schedule or TEAMS_OWN)]
+        return [self.select("schedule", offered, self._wish.schedule or TEAMS_OWN, dispatch=True)]
 
     def data(self) -> list[Block]:
         """How sensitive the data is; no field where the organisation has no classes of it."""
@@ -173,18 +181,27 @@ class _Fields:
     def words_of(self, name: str, value: str, most: int) -> Block:
         """An optional line of text."""
         hint = self.words.get(f"{name}_hint")
-        element = PlainTextInputElement(action_id=f"wish-{name}", initial_value=value or None, max_length=most)
+        element = PlainTextInputElement(
+            action_id=f"wish-{name}",
+            initial_value=value[:most] or None,
+            dispatch_action_config=_ENTER,
+            max_length=most,
+        )
         return InputBlock(
             block_id=name,
             label=plain_text(self.words[name]),
             element=element,
+            dispatch_action=True,
             optional=True,
             hint=plain_text(hint) if hint else None,
         )
 
     def end(self) -> Block:
         element = PlainTextInputElement(
-            action_id="wish-end", initial_value=self._wish.end or None, dispatch_action_config=_ENTER, max_length=200
+            action_id="wish-end",
+            initial_value=self._wish.end[:TIME_MOST] or None,
+            dispatch_action_config=_ENTER,
+            max_length=TIME_MOST,
         )
         return InputBlock(
             block_id="end",
@@ -221,6 +238,7 @@ class _Fields:
             block_id="options-anyway" if self._wish.anyway_offered else "options",
             label=plain_text(self.words["options"]),
             element=element,
+            dispatch_action=True,
             optional=True,
         )
 

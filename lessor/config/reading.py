@@ -93,8 +93,14 @@ def _bytes(path: Path, remedy: str) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         raise ConfigError(str(path), [Problem(0, "", f"does not exist; {remedy}")]) from None
+    except IsADirectoryError:
+        raise ConfigError(str(path), [Problem(0, "", "is a directory; give the path of the file in it")]) from None
+    except PermissionError:
+        what = "may not be read by the user that lessor runs as; let it with chmod or chown, its directories included"
+        raise ConfigError(str(path), [Problem(0, "", what)]) from None
     except OSError as error:
-        raise ConfigError(str(path), [Problem(0, "", f"cannot be read: {error.strerror or error}")]) from None
+        what = f"cannot be read: {error.strerror or error}; check that the path leads to a file"
+        raise ConfigError(str(path), [Problem(0, "", what)]) from None
 
 
 def _syntax_problem(error: yaml.YAMLError) -> Problem:

@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from lessor.domain.amounts import DISK_MIN_GIB, MEMORY_MAX_GIB, allowed
 from lessor.domain.caps import unusable
 from lessor.domain.errors import FieldError, Invalid, instant
 from lessor.domain.kinds import Kinds, unoffered
 from lessor.domain.money import Money
+from lessor.domain.projects import misnamed
 from lessor.domain.readable import quoted, unreadable
 from lessor.domain.sensitivity import unclassified
 from lessor.domain.tags import uncharged, untaggable
 
 PURPOSE_MAX = 8_000
 PURPOSE_MIN = 3
-MEMORY_MAX_GIB = 1_024
+PLACES_MOST = 10
 NAME = re.compile(r"[\w .:/+()-]{0,64}")
 """What a GPU model, an instance type, a region or a zone may be spelled with."""
 
@@ -165,13 +167,14 @@ def validate(request: Request, limits: Limits, now: datetime) -> None:
         _place(request, limits),
         unoffered(request.kind, request.place.name, limits.kinds),
         _count(request, limits),
-        _need(request.need),
+        _need(request.need, limits),
         _disk(request, limits),
         _start(request, limits, now),
         _end(request, limits, now),
         _schedule(request, limits),
         unclassified(request.data, limits.data),
         unusable(request.cap),
+        misnamed(request.project),
         uncharged(request.cost_center),
         untaggable(request.tags),
     )
@@ -202,19 +205,26 @@ def _team(request: Request, limits: Limits) -> FieldError | None:
 def _place(request: Request, limits: Limits) -> FieldError | None:
     place = request.place
     if place.name not in limits.places:
-        places = ", ".join(limits.places) or "none is configured yet"
-        return FieldError("place", f"{quoted(place.name)} is not configured; choose one of: {places}")
+        return FieldError("place", f"{quoted(place.name)} is not configured; choose one of: {_places(limits)}")
     bad = next((name for name in (place.region, place.zone) if not NAME.fullmatch(name)), None)
-    return FieldError("place", f"{quoted(bad)} is not the name of a region or zone") if bad is not None else None
+    if bad is None:
+        return None
+    return FieldError("place", f"{quoted(bad)} is not the name of a region or zone; the places are: {_places(limits)}")
+
+
+def _places(limits: Limits) -> str:
+    more = len(limits.places) - PLACES_MOST
+    listed = ", ".join(limits.places[:PLACES_MOST]) or "none is configured yet"
+    return f"{listed} and {more} more" if more > 0 else listed
 
 
 def _count(request: Request, limits: Limits) -> FieldError | None:
     if 1 <= request.need.count <= limits.max_gpus:
         return None
-    return FieldError("count", f"{request.need.count:,} GPUs; 1 to {limits.max_gpus} are allowed in one request")
+    return FieldError("count", f"{request.need.count:,} GPUs; {allowed('count', limits)}")
 
 
-def _need(need: Need) -> FieldError | None:
+def _need(need: Need, limits: Limits) -> FieldError | None:
     bad = next((name for name in (need.instance_type, need.model) if not NAME.fullmatch(name)), None)
     if bad is not None:
         return FieldError(
@@ -223,13 +233,13 @@ def _need(need: Need) -> FieldError | None:
         )
     if 0 <= need.memory_gib <= MEMORY_MAX_GIB:
         return None
-    return FieldError("need", f"{need.memory_gib:,} GiB of memory for each GPU; 1 to {MEMORY_MAX_GIB:,} are allowed")
+    return FieldError("need", f"{need.memory_gib:,} GiB of memory for each GPU; {allowed('need', limits)}")
 
 
 def _disk(request: Request, limits: Limits) -> FieldError | None:
-    if 8 <= request.disk_gib <= limits.max_disk_gib:
+    if DISK_MIN_GIB <= request.disk_gib <= limits.max_disk_gib:
         return None
-    return FieldError("disk_gib", f"{request.disk_gib:,} GiB; 8 to {limits.max_disk_gib:,} are allowed")
+    return FieldError("disk_gib", f"{request.disk_gib:,} GiB; {allowed('disk_gib', limits)}")
 
 
 def _start(request: Request, limits: Limits, now: datetime) -> FieldError | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from lessor.domain.amounts import misread
 from lessor.domain.errors import FieldError
 from lessor.domain.money import Money
 from lessor.domain.request import LeaseKind, Market, Place, Workload
@@ -197,7 +198,7 @@ class Gathering:
         digits = value.casefold().removesuffix("gib").removesuffix("gb").removesuffix("g").strip()
         target = {"count": "count", "memory": "need", "disk": "disk_gib"}[name]
         if not (digits.isascii() and digits.isdigit() and len(digits) < 10):
-            self.wrong(target, f"'{value[:40]}' is not a whole number")
+            self.wrong(target, misread(target, digits, self.offered.limits))
         elif name == "disk":
             self._once("disk", digits, "disk_gib")
         elif not self.need(Said(count=int(digits)) if name == "count" else Said(memory_gib=int(digits)), value):

@@ -86,6 +86,8 @@ def end_and_rest(text: str, now: datetime, zone: str, base: datetime | None = No
 
 def speaks_of_an_end(text: str, now: datetime, zone: str, base: datetime | None = None) -> bool:
     """Whether `text` is an end at all, allowed or not: cheaper than `parse_end`, which looks for proposals too."""
+    if too_long(text):
+        return False
     try:
         _parsed(text, now, zone, base, None)
     except Doubt as doubt:
@@ -93,6 +95,11 @@ def speaks_of_an_end(text: str, now: datetime, zone: str, base: datetime | None 
             return any(speaks_of_an_end(one, now, zone, base) for one in doubt.proposals)
         return doubt.code != "end-unknown"
     return True
+
+
+def too_long(text: str) -> bool:
+    """Whether it has more characters than any time that people write."""
+    return len(single_spaced(text).strip(MARKS)) > LONGEST_TEXT
 
 
 def _parsed(text: str, now: datetime, zone: str, base: datetime | None, limits: Limits | None) -> End:

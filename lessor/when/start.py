@@ -16,7 +16,7 @@ from lessor.typed import single_spaced
 from lessor.when.clock import Clock, local, zone_of
 from lessor.when.end import Doubt, End, UnclearEndError, written
 from lessor.when.moments import parse_moment
-from lessor.when.parsing import EXPLICIT, LONGEST_TEXT, MARKS, parse_end, refused, spoken_there
+from lessor.when.parsing import EXPLICIT, LONGEST_TEXT, MARKS, parse_end, refused, spoken_there, too_long
 from lessor.when.spans import parse_span
 from lessor.when.vague import ask_back
 
@@ -66,6 +66,8 @@ def parse_start(text: str, now: datetime, zone: str = "UTC", *, limits: Limits |
 
 def speaks_of_a_start(text: str, now: datetime, zone: str) -> bool:
     """Whether `text` is a start at all, allowed or not."""
+    if too_long(text):
+        return False
     try:
         _parsed(text, now, zone, None)
     except Doubt as doubt:

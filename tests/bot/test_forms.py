@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -13,10 +14,14 @@ import pytest
 from bot import wish
 from lessor.contracts import Verb
 from lessor.domain import life
+from lessor.domain.case import Case
 from lessor.domain.lease import State
 from lessor.domain.money import Money
+from lessor.domain.policy import Decision, Outcome, Reason
+from lessor.domain.quota import Ceiling, QuotaPlan
 from lessor.domain.terms import Terms
 from lessor.gateway import PlaceChoice
+from lessor.ports import Team
 from lessor.sandbox.slack import RunningSandbox, Somebody, buttons, visible_text
 from lessor.when import local
 from tests.bot.world import PLACE, REQUESTER, World, a_world
@@ -36,6 +41,8 @@ async def opened(world: World, who: str = "requester") -> tuple[Somebody, dict[s
         ("wish-count", "0", "count", "0 GPUs; 1 to 64 are allowed in one request"),
         ("wish-count", "10000", "count", "10,000 GPUs; 1 to 64 are allowed in one request"),
         ("wish-count", "-1", "count", "-1 GPUs; 1 to 64 are allowed in one request"),
+        ("wish-disk", "10000000000", "disk", "'10000000000' is too large; 8 to 16,384 are allowed"),
+        ("wish-project", "the llm", "project", "'the llm' is no project; letters, digits and hyphens"),
         ("wish-end", "whenever", "end", "'whenever' is not understood; write for example '8 h' or '3 days'"),
         ("wish-end", "90 days", "end", "15 min to 30 d from now are allowed"),
         ("wish-end", "1 min", "end", "15 min to 30 d from now are allowed"),
@@ -55,7 +62,7 @@ async def test_every_limit_speaks_at_its_field(world: World, field: str, value: 
     assert message in sent["errors"][block]
     await world.settled()
     assert world.engine.leases == {}
-    mended = {**GOOD, "wish-disk": "200", "wish-tags": "", "wish-cap": ""}
+    mended = {**GOOD, "wish-disk": "200", "wish-tags": "", "wish-cap": "", "wish-project": ""}
     assert (await requester.submit_view(mended))["errors"] == {}
     await world.settled()
     assert world.only_lease().request.need.count == 2
@@ -96,6 +103,47 @@ async def test_the_quote_follows_the_choices(world: World) -> None:
     view = await requester.wait_for_view("*Price:* unknown for g5.xlarge (4 x L4); people will decide")
     await requester.select(view, "3 days", "wish-end")
     await requester.wait_for_view("*End:*")
+
+
+def told_all(case: Case) -> Decision:
+    """People decide, for a reason that repeats what was filled in."""
+    asked = case.request
+    said = (f"{asked.disk_gib} GiB", f"cap {asked.cap}", asked.schedule, "saved" if asked.checkpoints else "unsaved")
+    return Decision(Outcome.REQUIRE, (Reason("large", ", ".join(said)),), (), "p")
+
+
+FOLLOWED = (
+    ("wish-end", "3 days", "*Left after approval:* team research 7 of 8 GPUs left\n"),
+    ("wish-team", "vision", "*Left after approval:* team vision 3 of 4 GPUs left\n"),
+    ("wish-project", "ranker", "team vision 3 of 4 GPUs left; project ranker 1 of 2 GPUs left\n"),
+    ("wish-start", "in 3 days", "*Start:* from "),
+    ("wish-disk", "500", "large: 500 GiB, cap None, , unsaved"),
+    ("wish-cap", "5000", "large: 500 GiB, cap 5,000.00 USD, , unsaved"),
+    ("wish-schedule", "office", "large: 500 GiB, cap 5,000.00 USD, office, unsaved"),
+    ("wish-options", ["checkpoints"], "large: 500 GiB, cap 5,000.00 USD, office, saved"),
+)
+
+
+async def test_the_quote_follows_all_that_quota_policy_and_the_end_depend_on(
+    slack: RunningSandbox, sqlite_url: str
+) -> None:
+    scopes = (("team:research", 8), ("team:vision", 4), ("project:ranker", 2))
+    plan = QuotaPlan(tuple(Ceiling(scope, Decimal(gpus)) for scope, gpus in scopes))
+    async with a_world(slack, sqlite_url, plan=plan, judge=told_all) as world:
+        world.directory.people[0] = replace(REQUESTER, teams=("research", "vision"))
+        world.directory.teams["vision"] = Team("vision", "Vision")
+        requester, form = await opened(world)
+        for field, value, told in FOLLOWED:
+            await requester.select(form, value, field)
+            form = await requester.wait_for_view(told)
+        kept = {b["element"]["action_id"]: b["element"] for b in form["blocks"] if b["type"] == "input"}
+        typed = [kept[f"wish-{name}"]["initial_value"] for name in ("project", "start", "end", "disk", "cap")]
+        assert typed == ["ranker", "in 3 days", "3 days", "500", "5000"]
+        assert (await requester.submit_view({"wish-purpose": "train the ranking model"}))["errors"] == {}
+        await world.settled()
+        asked = world.only_lease().request
+        assert (asked.team, asked.project, asked.disk_gib, asked.schedule) == ("vision", "ranker", 500, "office")
+        assert (asked.cap, asked.checkpoints) == (Money(Decimal(5_000)), True)
 
 
 async def test_what_is_wrong_with_the_start_is_said_of_the_start(world: World) -> None:

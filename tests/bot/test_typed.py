@@ -9,6 +9,7 @@ from lessor.rendering import slack_renderer
 from lessor.sandbox.slack import visible_text
 from tests.bot.world import World
 
+TYPED = "2 x A100-80GB 8h team:research training in us"
 LONG = "fine-tune the ranking model " * 300
 
 
@@ -19,6 +20,8 @@ LONG = "fine-tune the ranking model " * 300
         (f'2 x A100-80GB 8h team:research training in us "{LONG}"', "has 8,399 characters", LONG[:3000]),
         ('2 x A100-80GB 8h team:research training in us disk:2 "train it"', "2 GiB; 8 to 16,384", "train it"),
         ('2 x A100-80GB 8h team:research training in aws-mars "train it"', "'aws-mars' is not configured", "train it"),
+        (f'{TYPED} project:{"x" * 3_500} "train it"', "has 3,500 characters; at most 40 are allowed", "train it"),
+        (f'{TYPED} cost-center:{"é" * 3_500} "train it"', "has 3,500 characters; at most 128 are allowed", "train it"),
     ],
 )
 async def test_what_is_wrong_opens_the_form_with_all_that_was_typed(
@@ -34,6 +37,19 @@ async def test_what_is_wrong_opens_the_form_with_all_that_was_typed(
     await world.settled()
     assert world.engine.leases == {}
     assert await requester.ephemerals() == []
+
+
+async def test_what_the_form_has_no_field_for_is_named_and_changed_in_the_command(world: World) -> None:
+    requester = world.slack.person("requester")
+    await requester.command("/gpu", f'request {TYPED} cost-center:{"<" * 150} "train it"')
+    await requester.wait_for_view("Price:")
+    sent = await requester.submit_view({})
+    assert sent["errors"] == {
+        "purpose": "cost-center: has 150 characters; at most 128 are allowed; the form has no field for it: "
+        "leave it out of the command, or change it there"
+    }
+    await world.settled()
+    assert world.engine.leases == {}
 
 
 async def test_a_gpu_that_nobody_knows_stays_in_its_field_and_no_other_takes_its_place(world: World) -> None:

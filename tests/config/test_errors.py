@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,37 @@ def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
         f"{tmp_path}/none.yaml: does not exist; set LESSOR_CONFIG to your file or copy examples/lessor.yaml to "
         "begin with"
     )
+
+
+def test_a_directory_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: is a directory; give the path of the file in it"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (
+            PermissionError(errno.EACCES, "Permission denied"),
+            "may not be read by the user that lessor runs as; let it with chmod or chown, its directories included",
+        ),
+        (
+            OSError(errno.EIO, "Input/output error"),
+            "cannot be read: Input/output error; check that the path leads to a file",
+        ),
+    ],
+)
+def test_a_file_that_is_not_let_read_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, expected: str
+) -> None:
+    def refused(_: Path) -> bytes:
+        raise error
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path / "lessor.yaml")
+    assert str(caught.value) == f"{tmp_path}/lessor.yaml: {expected}"
 
 
 @pytest.mark.parametrize(

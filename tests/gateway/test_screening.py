@@ -131,6 +131,13 @@ async def test_a_project_speaks_at_its_own_field_and_others_may_go_on(desk: Desk
     assert await desk.errors(project="other") == ()
 
 
+async def test_a_project_that_no_limit_can_name_is_refused_before_the_books_are_asked(desk: Desk) -> None:
+    found = await desk.errors(project="x" * 3_500)
+    assert [(error.field, error.message) for error in found] == [
+        ("project", "has 3,500 characters; at most 40 are allowed")
+    ]
+
+
 async def test_a_month_that_the_request_does_not_touch_is_no_obstacle(desk: Desk) -> None:
     desk.limit(700)
     desk.take()

@@ -230,7 +230,10 @@ def test_the_only_team_and_place_are_taken() -> None:
         ("2 x g5.xlarge", "need", "'2 x g5.xlarge' asks for 2 machines; one request is for one machine: ask for GPUs, "
          "such as 4 x a10g, or send several requests"),
         ("2 x a100 4 x h100", "need", "'4 x h100' is asked for as well; one request is for one kind of GPU"),
-        ("a100 count:many", "count", "'many' is not a whole number"),
+        ("a100 count:many", "count", "'many' is not a whole number; 1 to 64 are allowed in one request"),
+        ("a100 count:10000000000", "count", "'10000000000' is too large; 1 to 64 are allowed in one request"),
+        ("a100 count:-1", "count", "'-1' is too small; 1 to 64 are allowed in one request"),
+        ("a100 memory:much", "need", "'much' is not a whole number; 1 to 1,024 are allowed"),
         ("2 x a100 count:4", "count", "'4' contradicts what was said before"),
         ("a100 8h 3d", "end", "both '8h' and '3d' are given; choose one"),
         ("a100 until: whenever", "end", "'whenever' is not understood; write for example '8 h' or '3 days' or "
@@ -243,7 +246,8 @@ def test_the_only_team_and_place_are_taken() -> None:
         ("a100 in eu in research-us", "place", "both aws/eu/eu-west-1 and aws/research-us are asked for; choose one"),
         ("a100 spot on-demand", "market", "both 'spot' and 'on-demand' are given; choose one"),
         ("a100 market:free", "market", "'free' is none of: on-demand, spot, capacity-block"),
-        ("a100 disk:huge", "disk_gib", "'huge' is not a whole number"),
+        ("a100 disk:huge", "disk_gib", "'huge' is not a whole number; 8 to 16,384 are allowed"),
+        ("a100 disk:10000000000gb", "disk_gib", "'10000000000' is too large; 8 to 16,384 are allowed"),
         ("a100 tag:x", "tags", "'x' is no tag; write tag:key=value"),
         ("a100 snapshot:maybe", "snapshot", "'maybe' is neither yes nor no"),
         ("a100 taem:research", "purpose", "'taem:' is no option; did you mean 'team:'?"),
@@ -251,6 +255,12 @@ def test_the_only_team_and_place_are_taken() -> None:
 )  # fmt: skip
 def test_problems(text: str, field: str, message: str) -> None:
     assert [(problem.field, problem.message) for problem in read(text).problems] == [(field, message)]
+
+
+@pytest.mark.parametrize("text", ["a100 8h {}", "a100 end: 8h {}", "a100 start: monday 9:00 {}"])
+def test_an_end_and_a_start_take_no_long_words_with_them(text: str) -> None:
+    draft = read(text.format(f"project:{'x' * 120}"))
+    assert (draft.project, draft.problems) == ("x" * 120, ())
 
 
 def test_a_web_address_in_the_purpose_is_no_option() -> None:

@@ -77,8 +77,16 @@ def test_what_is_allowed(request_: Request) -> None:
         (a_request(team="a\x00\nb"), "team", "'a??b' is not a team of yours; yours: ml"),
         (a_request(team="x" * 99), "team", f"'{'x' * 40}' is not a team of yours; yours: ml"),
         (a_request(place=a_place(name="moon")), "place", "'moon' is not configured; choose one of: research"),
-        (a_request(place=a_place(zone="a;b")), "place", "'a;b' is not the name of a region or zone"),
-        (a_request(place=a_place(region="{{x}}")), "place", "'{{x}}' is not the name of a region or zone"),
+        (
+            a_request(place=a_place(zone="a;b")),
+            "place",
+            "'a;b' is not the name of a region or zone; the places are: research",
+        ),
+        (
+            a_request(place=a_place(region="{{x}}")),
+            "place",
+            "'{{x}}' is not the name of a region or zone; the places are: research",
+        ),
         (a_request(need=a_need(count=0)), "count", "0 GPUs; 1 to 64 are allowed in one request"),
         (a_request(need=a_need(count=-1)), "count", "-1 GPUs; 1 to 64 are allowed in one request"),
         (a_request(need=a_need(count=65)), "count", "65 GPUs; 1 to 64 are allowed in one request"),
@@ -172,6 +180,23 @@ def test_who_is_in_no_team_is_told_what_to_do() -> None:
 def test_without_places_nothing_can_be_asked_for() -> None:
     assert errors(a_request(), some_limits(places=())) == [
         ("place", "'research' is not configured; choose one of: none is configured yet")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "listed"),
+    [
+        (10, "p0, p1, p2, p3, p4, p5, p6, p7, p8, p9"),
+        (13, "p0, p1, p2, p3, p4, p5, p6, p7, p8, p9 and 3 more"),
+    ],
+)
+def test_of_many_places_some_are_named(count: int, listed: str) -> None:
+    limits = some_limits(places=tuple(f"p{n}" for n in range(count)))
+    assert errors(a_request(place=a_place(name="moon")), limits) == [
+        ("place", f"'moon' is not configured; choose one of: {listed}")
+    ]
+    assert errors(a_request(place=a_place(name="p0", zone="a;b")), limits) == [
+        ("place", f"'a;b' is not the name of a region or zone; the places are: {listed}")
     ]
 
 
