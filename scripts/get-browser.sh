@@ -1,13 +1,14 @@
 #!/bin/sh
-# Makes sure that the browser tests find a browser: Debian's chromium, else the one that Playwright brings.
+# Makes sure that the browser tests find a browser: one of browsers.txt, which they read as well, else the one that
+# Playwright brings.
 set -eu
 
-for program in /usr/bin/chromium /usr/bin/chromium-browser; do
+while read -r program; do
     # Ubuntu's chromium-browser is a stub for a snap, which does not run everywhere.
-    if [ -x "$program" ] && "$program" --version >/dev/null 2>&1; then
+    if [ -x "$program" ] && "$program" --version >/dev/null 2>&1 </dev/null; then
         exit 0
     fi
-done
+done <"$(dirname "$0")/browsers.txt"
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     apt-get update -qq

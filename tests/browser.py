@@ -1,4 +1,4 @@
-"""A real browser for the tests that look at pages: Debian's chromium, else Playwright's own.
+"""A real browser for the tests that look at pages: the first of scripts/browsers.txt that works, else Playwright's own.
 
 Where neither exists a browser test is skipped, except in CI (`CI=true`), where nothing may be skipped: there it
 fails and says what to install.
@@ -9,14 +9,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Error, Locator, Page, async_playwright, expect
 
-DEBIAN_CHROMIUM = Path("/usr/bin/chromium")
+LISTED = Path(__file__).parents[1] / "scripts" / "browsers.txt"
 PATIENCE_MS = 30_000
 log = logging.getLogger(__name__)
 NOT_INSTALLED = ("Executable doesn't exist", "missing dependencies")
@@ -37,7 +39,7 @@ async def launched_browser() -> AsyncIterator[Browser]:
     expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as playwright:
         try:
-            browser = await playwright.chromium.launch(executable_path=_debian_chromium(), args=ARGUMENTS)
+            browser = await playwright.chromium.launch(executable_path=_found(), args=ARGUMENTS)
         except Error as missing:
             if not any(words in missing.message for words in NOT_INSTALLED):
                 raise
@@ -81,5 +83,16 @@ def refuse(reason: str) -> None:
     pytest.skip(reason)
 
 
-def _debian_chromium() -> str | None:
-    return str(DEBIAN_CHROMIUM) if DEBIAN_CHROMIUM.exists() else None
+def working(programs: Sequence[str]) -> str | None:
+    """The first that is there and starts; a program that is only a stub for another installation does not."""
+    return next((one for one in programs if os.access(one, os.X_OK) and _starts(one)), None)
+
+
+def _starts(program: str) -> bool:
+    tried = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return tried.returncode == 0
+
+
+@cache
+def _found() -> str | None:
+    return working(LISTED.read_text(encoding="utf-8").split())

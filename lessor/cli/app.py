@@ -51,11 +51,12 @@ def up(
         int | None, typer.Option(min=1024, max=65_500, help="The first of the ports to use.", show_default=False)
     ] = None,
     data: Annotated[Path, typer.Option(envvar="LESSOR_DATA", help="Where everything is kept.")] = Path(".lessor"),
+    as_json: AsJson = False,
 ) -> None:
     """Run everything on this machine: Temporal, a Slack look-alike, a simulated AWS and cluster, worker and bot."""
     from lessor.cli.sandbox import run_up
 
-    raise typer.Exit(run_up(port_base, data))
+    raise typer.Exit(run_up(port_base, data, as_json))
 
 
 @app.command()
@@ -259,8 +260,8 @@ def config_check(config: ConfigPath = None, as_json: AsJson = False) -> None:
 
 
 @config_app.command("schema")
-def config_schema() -> None:
-    """Print the JSON Schema of lessor.yaml, for editors."""
+def config_schema(as_json: AsJson = False) -> None:
+    """Print the JSON Schema of lessor.yaml, for editors; it is JSON with and without --json."""
     from lessor.config.schema import schema_text
 
     typer.echo(schema_text(), nl=False)

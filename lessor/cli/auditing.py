@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from lessor.asjson import event_facts
-from lessor.cli.output import progress, refuse, tell
+from lessor.cli.output import inert, progress, refuse, tell
 from lessor.cli.session import DONE, REFUSED, Session, refusals
 from lessor.domain.errors import Refused
+from lessor.ledger.database import sqlite_file
 from lessor.settings import read_settings
 
 if TYPE_CHECKING:
@@ -20,9 +22,12 @@ if TYPE_CHECKING:
 
 
 def verify(session: Session) -> int:
-    """0 when the chain of events is whole, 1 with the first wrong entries when it is not."""
-    with refusals(session.as_json), _ledger(session) as ledger, progress("Reading the record") as told:
-        report = ledger.verify(told)
+    """0 when the chain of events is whole, 1 with the first wrong entries when it is not, or when it has none."""
+    with refusals(session.as_json), session.ledger() as ledger:
+        with progress("Reading the record") as told:
+            report = ledger.verify(told)
+        if not report.events and not report.problems:
+            raise Refused("no-events", f"{_empty(ledger)}, so there is nothing to verify")
     facts = {"ok": not report.problems, "events": report.events, "head": report.head, "problems": report.problems}
     if report.problems and not session.as_json:
         refuse(False, "broken-chain", "\n".join(report.problems))
@@ -33,15 +38,22 @@ def verify(session: Session) -> int:
 
 def export(session: Session, output: Path | None) -> int:
     """One JSON object per line, in the order of the chain; a file appears only when it is complete."""
-    with refusals(session.as_json), _ledger(session) as ledger:
+    with refusals(session.as_json), session.ledger() as ledger:
         lines = (json.dumps(event_facts(stored), ensure_ascii=False) for stored in ledger.export())
-        if output is None:
-            for line in lines:
-                sys.stdout.write(line + "\n")
-            return DONE
-        count = _write(lines, output)
+        count = _print(lines) if output is None else _write(lines, output)
+        if not count:
+            typer.echo(f"lessor: {inert(_empty(ledger))}", err=True)
+    if output is not None:
         tell(session.as_json, {"ok": True, "file": str(output), "events": count}, f"{count:,} events are in {output}")
     return DONE
+
+
+def _print(lines: Iterator[str]) -> int:
+    count = 0
+    for line in lines:
+        sys.stdout.write(line + "\n")
+        count += 1
+    return count
 
 
 def _write(lines: Iterator[str], output: Path) -> int:
@@ -58,10 +70,6 @@ def _write(lines: Iterator[str], output: Path) -> int:
     return count
 
 
-@contextmanager
-def _ledger(session: Session) -> Iterator[SqlLedger]:
-    ledger = session.open_ledger(read_settings().database_url)
-    try:
-        yield ledger
-    finally:
-        ledger.close()
+def _empty(ledger: SqlLedger) -> str:
+    where = sqlite_file(read_settings().database_url) or ledger.name
+    return f"the ledger {where} holds no events yet"

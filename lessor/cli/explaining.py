@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lessor.casework import Casework
 from lessor.cli.output import Column, print_json, table, tell
-from lessor.cli.policies import decision_facts, opened_ledger
+from lessor.cli.policies import decision_facts
 from lessor.cli.requesting import Wanted
 from lessor.cli.session import DONE, Session, refusals
 from lessor.config import Config, load
@@ -51,7 +51,7 @@ def explain_lease(session: Session, lease_id: str) -> int:
     """From the facts on record, by today's rules; says so when the rules have changed since."""
     with refusals(session.as_json):
         policy = compile_policy(_config(session))
-        with opened_ledger(session) as ledger:
+        with session.ledger() as ledger:
             lease = ledger.lease(lease_id)
         if lease is None:
             raise Refused("not-found", f"there is no lease {lease_id}; see yours with: lessor list")
@@ -75,7 +75,7 @@ async def explain_text(session: Session, gateway: Gateway, person: Person, words
     quote, note = await _quoted(gateway, request, config, now)
     lease = Lease("", request, person.id, now, owner_ids=tuple(person.all_ids))
     policy = compile_policy(config)
-    with opened_ledger(session) as ledger:
+    with session.ledger() as ledger:
         case = Casework(ledger, lambda: config.quota_plan).case(lease, quote, person, now)
     found = explain(policy, policy.facts(case))
     _tell(session, f"This request of {person.id}", found.decision, found, policy, note)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lessor.cli.output import Column, print_json, progress, table, tell
-from lessor.cli.policies import opened_ledger
 from lessor.cli.session import DONE, Session, refusals
 from lessor.config import load_named
 from lessor.domain.idle_replay import Outcome, replay
@@ -52,7 +51,7 @@ def replay_idle(session: Session, file: Path, days: int) -> int:
     since = until - timedelta(days=days)
     with refusals(session.as_json):
         plan = load_named(file, "--idle").idle_plan
-        with opened_ledger(session) as ledger, progress("Reading what was seen") as report:
+        with session.ledger() as ledger, progress("Reading what was seen") as report:
             seen = _reported(ledger.observations(since, until), since, until, report)
             outcomes = replay(ledger.lease, seen, plan)
             found = [_told(ledger, one, since) for one in outcomes if one.warned or one.rests]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -58,7 +57,7 @@ def replay_policy(session: Session, file: Path, since: str) -> int:
     with refusals(session.as_json):
         begin = _since(since, session.now())
         policy = compile_policy(load_named(file, "--policy"))
-        with opened_ledger(session) as ledger:
+        with session.ledger() as ledger:
             found = replay(policy, _leases(ledger, begin))
     if session.as_json:
         print_json(_replay_facts(found))
@@ -74,16 +73,6 @@ def replay_policy(session: Session, file: Path, since: str) -> int:
         lines.append(f"{len(found.unjudged)} more have no facts on record, so nothing can be said of them")
     tell(False, {}, *lines)
     return DONE
-
-
-@contextmanager
-def opened_ledger(session: Session) -> Iterator[SqlLedger]:
-    """The ledger of the settings, closed afterwards."""
-    ledger = session.open_ledger(read_settings().database_url)
-    try:
-        yield ledger
-    finally:
-        ledger.close()
 
 
 def decision_facts(decision: Decision) -> dict[str, Any]:

@@ -73,6 +73,24 @@ class Session:
         with refusals(self.as_json):
             raise typer.Exit(asyncio.run(self._run(work)))
 
+    @contextmanager
+    def ledger(self) -> Iterator[SqlLedger]:
+        """The ledger of the settings, to read it. Raises `Refused` ("no-ledger") for a file that does not exist."""
+        from lessor.domain.errors import Refused
+        from lessor.ledger.database import sqlite_file
+        from lessor.settings import read_settings
+
+        url = read_settings().database_url
+        file = sqlite_file(url)
+        if file and not file.exists():
+            remedy = "set LESSOR_DATABASE_URL, or go to the folder whose .lessor has it"
+            raise Refused("no-ledger", f"there is no ledger {file}; nothing was made: {remedy}")
+        ledger = self.open_ledger(url)
+        try:
+            yield ledger
+        finally:
+            ledger.close()
+
     def confirm(self, question: str, *, yes: bool, needed: bool = True) -> None:
         """Ask, unless `yes`. Raises `Refused` ("not-confirmed"), also when it is needed and nobody can be asked."""
         from lessor.domain.errors import Refused

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from lessor.cli.browsing import lease_id
 from lessor.cli.output import Column, pairs, print_json, table, tell
-from lessor.cli.policies import opened_ledger
 from lessor.cli.session import DONE, Session, refusals
 from lessor.config import Config, load
 from lessor.domain import unheld
@@ -79,7 +78,7 @@ def show_policy(session: Session, text: str) -> int:
     """Every threshold of one lease with its origin, and why it is not stopped where something stands against it."""
     with refusals(session.as_json):
         plan = load(session.config or read_settings().lessor_config).idle_plan
-        with opened_ledger(session) as ledger:
+        with session.ledger() as ledger:
             lease = ledger.lease(lease_id(text))
         if lease is None:
             raise Refused("not-found", f"there is no lease {lease_id(text)}; see yours with: lessor list")
@@ -100,7 +99,7 @@ def list_verdicts(session: Session, *, everything: bool) -> int:
     with refusals(session.as_json):
         config = load(session.config or read_settings().lessor_config)
         zone = _zone(session, config)
-        with opened_ledger(session) as ledger:
+        with session.ledger() as ledger:
             last = ledger.last_tick()
             shown = [
                 one for one in _standings(ledger, config.idle_plan, session.now(), zone) if everything or one.striking
@@ -123,7 +122,7 @@ def list_disputes(session: Session, days: int) -> int:
     """The latest first, with the figures that each verdict rested on."""
     with refusals(session.as_json):
         zone = _zone(session, load(session.config or read_settings().lessor_config)) if session.actor else "UTC"
-        with opened_ledger(session) as ledger:
+        with session.ledger() as ledger:
             found = ledger.happened(DISPUTED, session.now() - timedelta(days=days))
     if session.as_json:
         print_json([_dispute_facts(one) for one in found])

@@ -27,7 +27,8 @@ from lessor.when.hours import known_country
 
 OF_AWS = (
     *("regions", "zones", "account", "role_arn", "external_id_env", "markets", "instance_types", "subnets"),
-    *("security_group", "instance_profile", "ami_parameter", "kms_key", "user_data_template", "prices", "disks"),
+    *("security_group", "instance_profile", "ami_parameter", "ami_parameter_arm", "kms_key", "user_data_template"),
+    *("prices", "disks"),
 )
 """The keys of a place that no other provider reads."""
 

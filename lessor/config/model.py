@@ -222,11 +222,14 @@ class PlaceConfig(Section):
     subnets: dict[str, Annotated[str, Field(pattern=r"^subnet-[0-9a-f]+$")]] = Field(default_factory=dict)
     """Subnets by zone; the account's default subnets if empty."""
     security_group: Annotated[str, Field(pattern=r"^(sg-[0-9a-f]+)?$")] = ""
-    """A group without inbound rules; one is made for each lease if empty."""
+    """A group without inbound rules; if empty, lessor keeps one of its own in each network, for all leases there."""
     instance_profile: Annotated[str, Field(max_length=200)] = ""
     """The instance profile that lets Session Manager in."""
     ami_parameter: Annotated[str, Field(pattern=r"^(/\S+)?$")] = ""
-    """The SSM parameter that holds the image id."""
+    """The SSM parameter that holds the image id; a Deep Learning image for Ubuntu 22.04 if empty."""
+    ami_parameter_arm: Annotated[str, Field(pattern=r"^(/\S+)?$")] = ""
+    """The same for ARM processors (G5g, P6e-GB200), whose machines are offered only if it is set: what was built for
+    x86_64 does not run on them."""
     kms_key: Annotated[str, Field(max_length=200)] = ""
     """The key for volumes; the account's default key if empty."""
     user_data_template: Annotated[str, Field(max_length=400)] = ""

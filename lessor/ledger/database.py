@@ -153,6 +153,14 @@ class Database:
         return engine
 
 
+def sqlite_file(url: str) -> Path | None:
+    """The whole path of the SQLite file that `url` names; `None` for every other ledger. Raises `ValueError`."""
+    parsed = _parse(url)
+    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
+        return None
+    return Path(str(parsed.database)).absolute()
+
+
 def _parse(text: str) -> URL:
     try:
         url = make_url(text)

@@ -21,7 +21,7 @@ from lessor.sandbox.aws.client import SimulatorClient
 from lessor.sandbox.children import CRASHED, Child, ChildFailedError, Happening
 from lessor.sandbox.datadir import DataDirectoryError, claimed
 from lessor.sandbox.demo_evidence import Evidence, opened
-from lessor.sandbox.demo_play import Performance, Step, perform
+from lessor.sandbox.demo_play import Performance, Step, perform, why
 from lessor.sandbox.demo_story import Story
 from lessor.sandbox.demo_view import showing, table
 from lessor.sandbox.leash import Leash
@@ -70,6 +70,7 @@ def run(
             stage = _Stage(Sandbox(data, free()), told, keep, steps)
             lay_exports(stage.sandbox)
             supervisor = Supervisor(cast(stage.sandbox), data.logs, leash, lambda seen: _tell(told, seen))
+            code = up.EXIT_FAILED
             code = asyncio.run(_play(stage, supervisor))
         if json:
             sys.stdout.write(json_format.dumps(_report(stage, code), indent=2) + "\n")
@@ -91,6 +92,9 @@ async def _play(stage: _Stage, supervisor: Supervisor) -> int:
         return up.EXIT_OK if stage.keep and stage.performance.ok else EXIT_INTERRUPTED
     except ChildFailedError as failed:
         up.tell_failure(stage.told, "lessor demo", failed)
+        return up.EXIT_FAILED
+    except Exception as failed:
+        stage.told.print(f"[bold red]lessor demo:[/] {escape(why(failed))}; everything was stopped", soft_wrap=True)
         return up.EXIT_FAILED
     return up.EXIT_OK if stage.performance.ok else up.EXIT_FAILED
 

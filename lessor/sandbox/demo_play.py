@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from lessor.sandbox.slack import PersonError
+from lessor.typed import single_spaced
 
 
 class StepFailedError(Exception):
@@ -79,5 +80,13 @@ async def _play(result: Result) -> None:
         # A wait inside may have a shorter limit of its own and then says more.
         said = "" if limit.expired() else f": {late}"
         result.ok, result.seen = False, f"did not happen within {step.seconds:g} s{said}"
-    except (StepFailedError, PersonError) as failed:
-        result.ok, result.seen = False, str(failed)
+    except Exception as failed:
+        result.ok, result.seen = False, why(failed)
+
+
+def why(failed: Exception) -> str:
+    """One line that says what went wrong; an error that is not of the demo's own making with its type and cause."""
+    if isinstance(failed, StepFailedError | PersonError):
+        return single_spaced(str(failed))
+    chain = (failed, failed.__cause__) if failed.__cause__ else (failed,)
+    return ", because of ".join(single_spaced(f"{type(one).__name__}: {one}").removesuffix(":") for one in chain)

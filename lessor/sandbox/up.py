@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json as json_format
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
@@ -35,14 +38,53 @@ _STYLES = {
 }
 
 
+@dataclass(frozen=True)
+class _Voice:
+    """Says what happens: to people on the console, or to programs as JSON on stdout, one object a line."""
+
+    console: Console
+    json: bool
+
+    def happened(self, seen: Happening) -> None:
+        tell(self.console, seen)
+        self._line(event=seen.what, program=seen.child.name, text=seen.text, log_tail=seen.log_tail)
+
+    def ready(self, sandbox: Sandbox) -> None:
+        show_links(self.console, sandbox)
+        self.console.print("Ready. Ctrl-C stops everything; leases go on at the next start.")
+        where = {title.lower().replace(" ", "_"): where for title, where, _ in links(sandbox)}
+        self._line(event="up", links=where)
+
+    def refused(self, code: str, message: str, then: str = "") -> None:
+        for line in message.splitlines():
+            self.console.print(f"[bold red]lessor up:[/] {escape(line)}", soft_wrap=True)
+        if then:
+            self.console.print(escape(then), soft_wrap=True)
+        self._line(ok=False, code=code, message=message, errors=[])
+
+    def failed(self, failed: ChildFailedError) -> None:
+        tell_failure(self.console, "lessor up", failed)
+        self._line(ok=False, code="failed", message=str(failed), errors=[])
+
+    def _line(self, **facts: Any) -> None:
+        if self.json:
+            sys.stdout.write(json_format.dumps(facts, ensure_ascii=False) + "\n")
+            sys.stdout.flush()
+
+
 def run(
     port_base: int = DEFAULT_BASE,
     data: Path = Path(".lessor"),
     console: Console | None = None,
     cast: Callable[[Sandbox], tuple[Child, ...]] = programs,
+    json: bool = False,
 ) -> int:
-    """Run the sandbox until it is told to stop. Exit codes: 0 stopped, 1 a program failed, 2 nothing was started."""
-    console = console or Console(stderr=True, highlight=False)
+    """Run the sandbox until it is told to stop. Exit codes: 0 stopped, 1 a program failed, 2 nothing was started.
+
+    `json` tells everything as JSON lines on stdout, and nothing on the console.
+    """
+    console = Console(quiet=True) if json else console or Console(stderr=True, highlight=False)
+    voice = _Voice(console, json)
     try:
         ports = checked(port_base)
         with claimed(data, POLICY) as directory, Leash() as leash:
@@ -50,33 +92,28 @@ def run(
             sandbox = Sandbox(directory, ports)
             lay_exports(sandbox)
             lay_machines(directory.root)
-            supervisor = Supervisor(cast(sandbox), directory.logs, leash, lambda seen: tell(console, seen))
-            return asyncio.run(_serve(supervisor, sandbox, console))
+            supervisor = Supervisor(cast(sandbox), directory.logs, leash, voice.happened)
+            return asyncio.run(_serve(supervisor, sandbox, voice))
     except (PortsError, DataDirectoryError, ProgramMissingError) as refused:
-        console.print(f"[bold red]lessor up:[/] {escape(str(refused))}", soft_wrap=True)
-        return EXIT_REFUSED
+        voice.refused("refused", str(refused))
     except ConfigError as error:
-        for line in str(error).splitlines():
-            console.print(f"[bold red]lessor up:[/] {escape(line)}", soft_wrap=True)
-        console.print(
-            f"Nothing was started. Mend {escape(str(data.absolute() / POLICY))}, then start again.", soft_wrap=True
-        )
-        return EXIT_REFUSED
+        mend = f"Nothing was started. Mend {data.absolute() / POLICY}, then start again."
+        voice.refused("configuration", str(error), mend)
+    return EXIT_REFUSED
 
 
-async def _serve(supervisor: Supervisor, sandbox: Sandbox, console: Console) -> int:
+async def _serve(supervisor: Supervisor, sandbox: Sandbox, voice: _Voice) -> int:
     async def until_told() -> None:
-        show_links(console, sandbox)
-        console.print("Ready. Ctrl-C stops everything; leases go on at the next start.")
+        voice.ready(sandbox)
         await asyncio.Event().wait()
 
     try:
-        await stoppable(supervisor, until_told, console)
+        await stoppable(supervisor, until_told, voice.console)
     except asyncio.CancelledError:
-        console.print("Everything is stopped.")
+        voice.console.print("Everything is stopped.")
         return EXIT_OK
     except ChildFailedError as failed:
-        tell_failure(console, "lessor up", failed)
+        voice.failed(failed)
     return EXIT_FAILED
 
 
@@ -124,9 +161,9 @@ def tell_failure(console: Console, command: str, failed: ChildFailedError) -> No
     console.print(f"[bold red]{command}:[/] {escape(str(failed))}; everything else was stopped", soft_wrap=True)
 
 
-def show_links(console: Console, sandbox: Sandbox) -> None:
-    """Where to look, one row each; never wrapped, so that addresses can be clicked and copied in a narrow terminal."""
-    rows = (
+def links(sandbox: Sandbox) -> tuple[tuple[str, str, str], ...]:
+    """Where to look: a title, the address, and what is there."""
+    return (
         ("Slack", sandbox.slack_url, "be the requester, the manager, finance or an admin"),
         ("Dashboard", f"{sandbox.web_url}/", "what is open, what waits for whom, what it costs, what GPUs do"),
         ("Temporal UI", sandbox.temporal_ui_url, "every lease, step by step"),
@@ -141,6 +178,11 @@ def show_links(console: Console, sandbox: Sandbox) -> None:
         ("Data", str(sandbox.data.root), "delete it to start afresh"),
         ("Logs", str(sandbox.data.logs), "one file per program"),
     )
+
+
+def show_links(console: Console, sandbox: Sandbox) -> None:
+    """Where to look, one row each; never wrapped, so that addresses can be clicked and copied in a narrow terminal."""
+    rows = links(sandbox)
     width = max(len(where) for _, where, _ in rows)
     console.print()
     for title, where, what in rows:

@@ -178,6 +178,12 @@ def gateway() -> FakeGateway:
 
 
 @pytest.fixture
+def empty_ledger(tmp_path: Path) -> None:
+    """The ledger of the command line, without anything in it."""
+    open_ledger(f"sqlite:///{tmp_path}/ledger.db").close()
+
+
+@pytest.fixture
 def lessor(gateway: FakeGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """`lessor("list", "--json")` runs the command line."""
     for name in [one for one in os.environ if one.startswith(("SLACK_", "LESSOR_", "TEMPORAL_"))]:

@@ -27,3 +27,4 @@ def test_config_check(lessor: Lessor, tmp_path: Path) -> None:
 def test_config_schema_is_the_published_one(lessor: Lessor) -> None:
     published = Path(__file__).parents[2] / "docs" / "lessor.schema.json"
     assert lessor("config", "schema").stdout == published.read_text(encoding="utf-8")
+    assert lessor("config", "schema", "--json").stdout == published.read_text(encoding="utf-8")

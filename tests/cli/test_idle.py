@@ -116,6 +116,7 @@ def test_the_policy_for_programs_and_what_stands_against_a_stop(lessor: Terminal
     assert found["not_stopped"] == "an administrator spares it: a demo on Friday"
 
 
+@pytest.mark.usefixtures("empty_ledger")
 def test_the_policy_of_a_lease_that_is_not_there(lessor: Terminal) -> None:
     result = lessor("idle", "policy", "gpu-00000000")
     assert (result.exit_code, result.stderr) == (
@@ -212,6 +213,7 @@ def test_a_lease_that_something_kept_from_being_idle_for_a_week_is_listed(lessor
     assert found["notes"] == ["never idle for 7 d, though its GPUs did nothing: cpu kept it up"]
 
 
+@pytest.mark.usefixtures("empty_ledger")
 def test_without_any_tick_it_is_said_what_to_do(lessor: Terminal) -> None:
     result = lessor("idle", "list")
     assert (result.exit_code, result.stdout) == (
@@ -273,6 +275,7 @@ def test_replaying_the_thresholds_in_force_finds_nothing(lessor: Terminal, ledge
     assert shown == "Of one lease 0 would have been warned and 0 stopped, of which 0 worked again later\n"
 
 
+@pytest.mark.usefixtures("empty_ledger")
 def test_replaying_nothing_says_that_nothing_can_be_said(lessor: Terminal) -> None:
     shown = lessor("policy", "replay", "--idle", stricter(lessor.folder), "--days", "3").stdout
     assert shown == "nothing was seen in the last 3 days, so nothing can be said\n"

@@ -89,6 +89,15 @@ def test_a_suite_that_is_wrong_is_no_failed_test(lessor: Terminal) -> None:
     assert (missing.exit_code, missing.stderr.startswith("lessor: nowhere.yaml: does not exist")) == (2, True)
 
 
+def test_a_ledger_that_is_not_there_is_no_empty_one(lessor: Terminal) -> None:
+    path = write(lessor.folder, VALID)
+    for words in (("policy", "explain", "gpu-7k3qxa2m"), ("policy", "replay", "--policy", path), ("idle", "list")):
+        result = lessor(*words)
+        assert (result.exit_code, result.stdout) == (1, ""), words
+        assert result.stderr.startswith(f"lessor: there is no ledger {lessor.folder}/ledger.db; nothing was made")
+    assert not (lessor.folder / "ledger.db").exists()
+
+
 def test_a_lease_is_explained_from_the_facts_on_record(lessor: Terminal) -> None:
     record(lessor.folder, "gpu-7k3qxa2m", "300")
     result = lessor("policy", "explain", "7K3QXA2M", actor="")
@@ -137,6 +146,7 @@ def test_changed_rules_are_told(lessor: Terminal) -> None:
         (replace(a_lease(State.AWAITING_APPROVAL), id="gpu-7k3qxa2m"), "no-facts"),
     ],
 )
+@pytest.mark.usefixtures("empty_ledger")
 def test_what_cannot_be_explained_is_told(lessor: Terminal, lease: Lease | None, code: str) -> None:
     if lease:
         ledger = open_ledger(f"sqlite:///{lessor.folder}/ledger.db")
@@ -146,6 +156,7 @@ def test_what_cannot_be_explained_is_told(lessor: Terminal, lease: Lease | None,
     assert (result.exit_code, json.loads(result.stdout)["code"]) == (1, code)
 
 
+@pytest.mark.usefixtures("empty_ledger")
 def test_a_typed_request_is_explained_as_it_would_be_judged_now(lessor: Terminal) -> None:
     lessor.gateway.quoted = a_quote(usd("3"))
     words = ["2", "x", "a100", "80gb", "for", "8h", "training", "'tune", "it'", "team:research", "in", "research-us"]
@@ -160,6 +171,7 @@ def test_a_typed_request_is_explained_as_it_would_be_judged_now(lessor: Terminal
 
 
 @pytest.mark.parametrize("code", ["place-unreachable", "no-offer"])
+@pytest.mark.usefixtures("empty_ledger")
 def test_where_the_place_cannot_be_asked_the_catalogue_says_the_price(lessor: Terminal, code: str) -> None:
     async def quote(need: Need, place: Place, market: Market) -> Quote:
         raise Refused(code, "there are no credentials")

@@ -34,8 +34,9 @@ def test_help_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("words", "name", "expected"),
     [
-        (("up",), "up", {"data": ".lessor"}),
-        (("up", "--port-base", "9000", "--data", "x"), "up", {"port_base": 9000, "data": "x"}),
+        (("up",), "up", {"data": ".lessor", "json": False}),
+        (("up", "--port-base", "9000", "--data", "x"), "up", {"port_base": 9000, "data": "x", "json": False}),
+        (("up", "--json"), "up", {"data": ".lessor", "json": True}),
         (("demo", "--keep", "--json"), "demo", {"keep": True, "json": True}),
     ],
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.browser import LISTED, working
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,9 +84,7 @@ def test_no_python_is_a_clear_message(tmp_path: Path) -> None:
 
 def test_a_python_without_pip_and_ensurepip_is_a_clear_message_for_those_who_are_not_root(tmp_path: Path) -> None:
     for name, text in {"python3": "exit 1", "id": "echo 1000"}.items():
-        program = tmp_path / name
-        program.write_text(f"#!/bin/sh\n{text}\n")
-        program.chmod(0o755)
+        _program(tmp_path / name, text)
     path = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     ran = _run("sh", "scripts/get-uv.sh", "python3", str(tmp_path / "env"), "0.0.0", check=False, environment=path)
     assert ran.returncode == 1
@@ -91,9 +92,44 @@ def test_a_python_without_pip_and_ensurepip_is_a_clear_message_for_those_who_are
     assert not (tmp_path / "env").exists()
 
 
-def _run(*argv: str, check: bool = True, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+@pytest.mark.parametrize(
+    ("works", "used"),
+    [((True, True), "chromium"), ((False, True), "chromium-browser"), ((False, False), "playwright")],
+)
+def test_the_browser_that_is_found_is_the_one_that_the_tests_use(
+    tmp_path: Path, works: tuple[bool, bool], used: str
+) -> None:
+    programs = [tmp_path / "chromium", tmp_path / "chromium-browser"]
+    for program, fine in zip(programs, works, strict=True):
+        _program(program, "exit 0" if fine else "exit 1")
+    scripts = tmp_path / "scripts"
+    scripts.mkdir()
+    shutil.copy(ROOT / "scripts" / "get-browser.sh", scripts)
+    (scripts / "browsers.txt").write_text("".join(f"{program}\n" for program in programs))
+    _program(tmp_path / "id", "echo 1000")
+    playwright = tmp_path / ".venv" / "bin" / "playwright"
+    playwright.parent.mkdir(parents=True)
+    _program(playwright, 'echo "playwright $*"')
+    path = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    told = _run("sh", "scripts/get-browser.sh", environment=path, folder=tmp_path).stdout
+    assert told == ("playwright install chromium\n" if used == "playwright" else "")
+    assert working([str(program) for program in programs]) == (None if told else str(tmp_path / used))
+
+
+def test_the_browsers_that_are_looked_for_are_listed_once() -> None:
+    assert LISTED.read_text().split() == ["/usr/bin/chromium", "/usr/bin/chromium-browser"]
+    assert "/usr/bin/" not in (ROOT / "scripts" / "get-browser.sh").read_text()
+
+
+def _program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def _run(
+    *argv: str, check: bool = True, environment: dict[str, str] | None = None, folder: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
     # Without what an outer make hands down, so that this one prints what it would by itself.
     clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    return subprocess.run(
-        argv, cwd=ROOT, env={**clean, **(environment or {})}, capture_output=True, text=True, check=check, timeout=60
-    )
+    settings = {**clean, **(environment or {})}
+    return subprocess.run(argv, cwd=folder, env=settings, capture_output=True, text=True, check=check, timeout=60)

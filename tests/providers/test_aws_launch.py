@@ -6,19 +6,27 @@ import base64
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from lessor.config import loads
 from lessor.domain.provisioning import Order, Provisioned
 from lessor.domain.request import Market, Need
+from lessor.placing import ec2_places
 from lessor.ports import PermanentError
-from lessor.providers.aws import Ec2Provider
+from lessor.providers.aws import Ec2Place, Ec2Provider
+from lessor.providers.aws.image import image
+from lessor.providers.aws.place import AMI_PARAMETER
+from lessor.providers.aws.site import Site
 from tests.builders import LEASE_ID
+from tests.config.sample import changed
 from tests.providers.aws_world import World, instances, launch_first
 
 G5 = Need("A10G", 1)
 OTHER_ACCOUNT = "210987654321"
+ARM_IMAGE = "/aws/service/deeplearning/ami/arm64/base-oss-nvidia-driver-gpu-ubuntu-22.04/latest/ami-id"
 
 
 @pytest.fixture
@@ -113,6 +121,31 @@ def test_an_image_parameter_that_does_not_exist(configured: Callable[..., tuple[
     provider, order = configured(ami_parameter="/aws/service/no/such/image")
     with pytest.raises(PermanentError, match="/aws/service/no/such/image"):
         launch_first(provider, order)
+
+
+def test_arm_machines_start_from_the_image_that_lessor_yaml_names_for_them(world: World) -> None:
+    line = "    zones: [us-east-1a]\n"
+    [place] = ec2_places(loads(changed(line, f"{line}    ami_parameter_arm: {ARM_IMAGE}\n"))).values()
+    assert (place.ami_parameter, place.ami_parameter_arm) == (AMI_PARAMETER, ARM_IMAGE)
+    world.places["research"] = replace(place, role_arn="", account="", regions=("us-east-1",))
+    provider = world.provider()
+    order = world.order(provider, Need("T4G"))
+    machine = described(world, world.lease(provider, order))
+    found = world.administrator.describe_images(ImageIds=[machine["ImageId"]])["Images"][0]
+    assert (machine["InstanceType"], found["Architecture"]) == ("g5g.xlarge", "arm64")
+    assert found["Description"] == f"Simulated image of {ARM_IMAGE}"
+
+
+@pytest.mark.parametrize(
+    ("architecture", "key"), [("x86_64", "ami_parameter of research"), ("arm64", "ami_parameter_arm of research")]
+)
+def test_an_image_that_is_not_there_is_told_with_the_key_to_correct(architecture: str, key: str) -> None:
+    answer = {"Parameter": {"Value": "ami-0123456789abcdef0"}}
+    ssm = SimpleNamespace(get_parameter=lambda Name: answer)
+    place = Ec2Place("research", ("us-east-1",), ami_parameter_arm=ARM_IMAGE)
+    site = SimpleNamespace(place=place, region="us-east-1", client=lambda _: ssm, read=lambda *_, **__: [])
+    with pytest.raises(PermanentError, match=f"correct {key} in lessor.yaml"):
+        image(cast(Site, site), architecture)
 
 
 def test_user_data_is_inert_and_the_same_every_time(world: World, provider: Ec2Provider) -> None:

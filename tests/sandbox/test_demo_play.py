@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
+import aiohttp
+import pytest
 from rich.console import Console
+from temporalio.client import WorkflowFailureError
+from temporalio.service import RPCError, RPCStatusCode
 
+from lessor.sandbox import demo
+from lessor.sandbox.aws.client import SimulatorClient
 from lessor.sandbox.demo_play import Performance, Step, StepFailedError, perform
 from lessor.sandbox.demo_view import LiveView, PlainView, showing, table
 from lessor.sandbox.slack import PersonError
+from tests.sandbox.test_supervisor_up import cast
 
 
 class Silent:
@@ -78,6 +90,61 @@ async def test_what_the_sandbox_refuses_is_a_failed_step() -> None:
 
     performance = await played(Step("ask", 5, refused))
     assert [result.seen for result in performance.results] == ["requester has no modal open"]
+
+
+@pytest.mark.parametrize(
+    ("error", "seen"),
+    [
+        (aiohttp.ClientConnectionError("Cannot connect\n to  host"), "ClientConnectionError: Cannot connect to host"),
+        (
+            WorkflowFailureError(cause=ValueError("no lease")),
+            "WorkflowFailureError: Workflow execution failed, because of ValueError: no lease",
+        ),
+        (RPCError("workflow not found", RPCStatusCode.NOT_FOUND, b""), "RPCError: workflow not found"),
+        (ConnectionResetError(), "ConnectionResetError"),
+    ],
+)
+async def test_any_error_is_a_failed_step_with_one_line_that_says_why(error: Exception, seen: str) -> None:
+    async def broken() -> str:
+        raise error
+
+    performance = await played(Step("ask", 5, _fine), Step("approve", 5, broken), Step("audit", 5, _fine))
+    assert [result.ok for result in performance.results] == [True, False, None]
+    assert performance.results[1].seen == seen
+
+
+@pytest.mark.parametrize("where", ["in a step", "before the first"])
+def test_a_demo_that_breaks_keeps_its_logs_and_names_them(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def broken() -> str:
+        raise aiohttp.ClientConnectionError("the look-alike is gone")
+
+    @asynccontextmanager
+    async def opened(sandbox: object) -> AsyncIterator[None]:
+        if where == "before the first":
+            await broken()
+        yield None
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(SimulatorClient, "switch", lambda *_, **__: None)
+    monkeypatch.setattr(demo, "opened", opened)
+    told = io.StringIO()
+    console = Console(file=told, highlight=False, width=200)
+    code = demo.run(json=True, console=console, cast=cast, steps=lambda *_: (Step("ask", 5, broken),))
+    [folder] = tmp_path.iterdir()
+    logs = folder / "logs"
+    assert code == 1
+    assert logs.is_dir()
+    assert told.getvalue().endswith(f"Kept for you to look at: {logs}\n")
+    reason = "ClientConnectionError: the look-alike is gone"
+    report = json.loads(capsys.readouterr().out)
+    if where == "in a step":
+        assert f"'ask' did not happen: {reason}\n" in told.getvalue()
+        assert [(step["step"], step["ok"], step["seen"]) for step in report["steps"]] == [("ask", False, reason)]
+    else:
+        assert f"lessor demo: {reason}; everything was stopped\n" in told.getvalue()
+        assert (report["ok"], report["steps"]) == (False, [])
 
 
 def test_a_story_without_steps_did_not_happen() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import socket
@@ -32,7 +33,7 @@ PROGRAM = textwrap.dedent(
     sys.path.insert(0, {folder!r})
     from test_supervisor_up import cast
     from lessor.sandbox.up import run
-    sys.exit(run({base}, Path({data!r}), cast=cast))
+    sys.exit(run({base}, Path({data!r}), cast=cast, json={json}))
     """
 )
 
@@ -49,12 +50,15 @@ def _fake(sandbox: Sandbox, name: str, *arguments: str) -> Child:
 
 
 @contextmanager
-def running(data: Path) -> Iterator[subprocess.Popen[bytes]]:
-    code = PROGRAM.format(folder=str(FAKE.parent), base=portplan.free().base, data=str(data))
+def running(
+    data: Path, *, json: bool = False, ready: str = "Ready.", base: int = 0
+) -> Iterator[subprocess.Popen[bytes]]:
+    base = base or portplan.free().base
+    code = PROGRAM.format(folder=str(FAKE.parent), base=base, data=str(data), json=json)
     with (data.parent / "output").open("wb") as output:
         process = subprocess.Popen([sys.executable, "-c", code], stdout=output, stderr=output, start_new_session=True)
         try:
-            _until(lambda: "Ready." in (data.parent / "output").read_text())
+            _until(lambda: ready in (data.parent / "output").read_text())
             yield process
         finally:
             process.kill()
@@ -68,6 +72,39 @@ def test_ctrl_c_stops_every_child_and_exits_0(tmp_path: Path) -> None:
         assert process.wait(60) == 0
     assert not [pid for pid in pids if _alive(pid)]
     assert "Everything is stopped." in (tmp_path / "output").read_text()
+
+
+def test_for_programs_everything_is_one_json_object_a_line(tmp_path: Path) -> None:
+    data, base = tmp_path / "data", portplan.free().base
+    with running(data, json=True, ready='"event": "up"', base=base) as process:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    lines = [json.loads(line) for line in (tmp_path / "output").read_text().splitlines()]
+    seen = [(line["event"], line.get("program")) for line in lines]
+    assert {*seen[:4]} == {(event, name) for event in ("starting", "ready") for name in ("deaf", "plain")}
+    assert seen[4] == ("up", None)
+    assert {*seen[5:]} == {("killed", "deaf"), ("stopped", "plain")}
+    links = lines[4]["links"]
+    assert links["slack"] == f"http://127.0.0.1:{base}"
+    assert (links["data"], links["logs"]) == (str(data), str(data / "logs"))
+    assert len(links) == 13
+
+
+def test_for_programs_a_refusal_and_a_failure_are_objects_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(sandbox: Sandbox) -> tuple[Child, ...]:
+        return (_fake(sandbox, "bot", "--say", "no token", "--exit", "2"),)
+
+    assert up.run(1, tmp_path, cast=broken, json=True) == 2
+    refused = json.loads(capsys.readouterr().out)
+    assert (refused["ok"], refused["code"]) == (False, "refused")
+    assert refused["message"].startswith("--port-base 1 is out of range")
+    assert up.run(portplan.free().base, tmp_path / "data", cast=broken, json=True) == 1
+    out, err = capsys.readouterr()
+    last = json.loads(out.splitlines()[-1])
+    assert (last["ok"], last["code"], err) == (False, "failed", "")
+    assert last["message"].startswith("the bot one ended by itself (exit code 2) before it was ready")
 
 
 def test_children_end_even_when_the_supervisor_is_killed_without_warning(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ class Image:
 def image(site: Site, architecture: str) -> Image:
     """The image named by the place's SSM parameter for the processor. Raises `PermanentError` when there is none."""
     place = site.place
-    parameter = place.ami_parameter if architecture == "x86_64" else place.ami_parameter_arm
+    key = "ami_parameter" if architecture == "x86_64" else "ami_parameter_arm"
+    parameter = str(getattr(place, key))
     with sorted_errors(f"reading the image parameter {parameter} in {site.region}"):
         answer: dict[str, Any] = site.client("ssm").get_parameter(Name=parameter)
     image_id = str(answer["Parameter"]["Value"])
@@ -35,7 +36,7 @@ def image(site: Site, architecture: str) -> Image:
     if not found:
         raise PermanentError(
             f"{parameter} in {site.region} names {image_id}, which does not exist there; nothing was created, "
-            f"correct ami_parameter of {place.name} in lessor.yaml",
+            f"correct {key} of {place.name} in lessor.yaml",
             "no-image",
         )
     root = str(found[0].get("RootDeviceName") or "/dev/sda1")

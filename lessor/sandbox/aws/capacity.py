@@ -9,12 +9,16 @@ from typing import Any
 
 @dataclass
 class CapacityLimit:
-    """At most `free` more machines for what the shell patterns match; 0 refuses them all."""
+    """At most `free` more machines for what the shell patterns match; 0 refuses them all.
+
+    `name` says who set it: limits of different names on the same machines stand side by side.
+    """
 
     instance_type: str
     zone: str
     market: str
     free: int
+    name: str = ""
 
     def matches(self, instance_type: str, zone: str, market: str) -> bool:
         return (
@@ -28,17 +32,25 @@ class CapacityBoard:
     """Unlimited where nothing was said."""
 
     def __init__(self) -> None:
-        self._limits: dict[tuple[str, str, str], CapacityLimit] = {}
+        self._limits: dict[tuple[str, str, str, str], CapacityLimit] = {}
         self._unsupported: set[tuple[str, str]] = set()
 
-    def limit(self, free: int, *, instance_type: str, zone: str, market: str) -> None:
-        self._limits[(instance_type, zone, market)] = CapacityLimit(instance_type, zone, market, free)
+    def limit(self, free: int, *, instance_type: str, zone: str, market: str, name: str = "") -> None:
+        self._limits[(instance_type, zone, market, name)] = CapacityLimit(instance_type, zone, market, free, name)
 
-    def unlimit(self, *, instance_type: str, zone: str, market: str) -> None:
-        """Forget the limits whose patterns are these; `*` everywhere forgets all limits."""
-        if (instance_type, zone, market) == ("*", "*", "*"):
-            self._limits.clear()
-        self._limits.pop((instance_type, zone, market), None)
+    def unlimit(self, *, instance_type: str, zone: str, market: str, name: str | None = None) -> None:
+        """Forget the limit of that name with exactly these patterns.
+
+        Without a name: every limit with these patterns, and `*` everywhere forgets all limits.
+        """
+        patterns = (instance_type, zone, market)
+        everything = name is None and patterns == ("*", "*", "*")
+
+        def meant(limit: CapacityLimit) -> bool:
+            same = (limit.instance_type, limit.zone, limit.market) == patterns
+            return everything or (same and name in (None, limit.name))
+
+        self._limits = {key: limit for key, limit in self._limits.items() if not meant(limit)}
 
     def refuse_type(self, instance_type: str, zone: str) -> None:
         self._unsupported.add((instance_type, zone))

@@ -13,7 +13,7 @@ class SimulatorClient(PageClient):
 
     whose = "the simulated AWS"
 
-    def switch(self, name: str, **arguments: Any) -> Any:
+    def switch(self, name: str, /, **arguments: Any) -> Any:
         """Call a switch of `Controls` by name and return what it returns."""
         return self._send(f"/_sim/switches/{quote(name)}", arguments)["result"]
 

@@ -25,18 +25,26 @@ class Controls(Events):
 
     # -- what AWS has and grants --
 
-    def refuse_capacity(self, instance_type: str = "*", zone: str = "*", market: str = "*") -> None:
+    def refuse_capacity(self, instance_type: str = "*", zone: str = "*", market: str = "*", name: str = "") -> None:
         """InsufficientInstanceCapacity for launches and starts of these types there."""
-        self.limit_capacity(0, instance_type=instance_type, zone=zone, market=market)
+        self.limit_capacity(0, instance_type=instance_type, zone=zone, market=market, name=name)
 
-    def limit_capacity(self, free: int, instance_type: str = "*", zone: str = "*", market: str = "*") -> None:
-        """Only `free` more machines: a launch with a smaller minimum gets what is left (partial fulfilment)."""
-        with self._cloud.lock:
-            self._state.capacity.limit(free, instance_type=instance_type, zone=zone, market=market)
+    def limit_capacity(
+        self, free: int, instance_type: str = "*", zone: str = "*", market: str = "*", name: str = ""
+    ) -> None:
+        """Only `free` more machines: a launch with a smaller minimum gets what is left (partial fulfilment).
 
-    def restore_capacity(self, instance_type: str = "*", zone: str = "*", market: str = "*") -> None:
+        Limits of different names stand side by side; the tightest holds.
+        """
         with self._cloud.lock:
-            self._state.capacity.unlimit(instance_type=instance_type, zone=zone, market=market)
+            self._state.capacity.limit(free, instance_type=instance_type, zone=zone, market=market, name=name)
+
+    def restore_capacity(
+        self, instance_type: str = "*", zone: str = "*", market: str = "*", name: str | None = None
+    ) -> None:
+        """Without arguments every limit goes; with a name only the one of that name with exactly these patterns."""
+        with self._cloud.lock:
+            self._state.capacity.unlimit(instance_type=instance_type, zone=zone, market=market, name=name)
 
     def refuse_type(self, instance_type: str, zone: str = "*") -> None:
         """The zone does not offer the type: absent from the offerings, `Unsupported` at launch."""
@@ -110,9 +118,14 @@ class Controls(Events):
         with self._cloud.lock:
             self._state.clock_skew = on
 
-    def clear_faults(self, action: str | None = None) -> None:
+    def clear_faults(self, action: str | None = None, kind: str | None = None, code: str | None = None) -> None:
+        """Take out the faults for which all that is given fits; without arguments all of them."""
         with self._cloud.lock:
-            self._state.faults.clear(lambda fault: action in (None, fault.action))
+            self._state.faults.clear(
+                lambda fault: (
+                    action in (None, fault.action) and kind in (None, fault.kind) and code in (None, fault.code)
+                )
+            )
 
     # -- how long things take, how lists come --
 

@@ -13,7 +13,7 @@ from typing import Any
 from moto.ec2.models.amis import Ami, AmiBackend
 from moto.utilities.utils import load_resource
 
-_PREFIX = "/aws/service/deeplearning/ami/x86_64/"
+_PREFIX = "/aws/service/deeplearning/ami"
 _IMAGES = {
     "base-oss-nvidia-driver-gpu-ubuntu-22.04": "/dev/sda1",
     "base-oss-nvidia-driver-gpu-ubuntu-24.04": "/dev/sda1",
@@ -21,7 +21,10 @@ _IMAGES = {
     "oss-nvidia-driver-gpu-pytorch-2.6-ubuntu-22.04": "/dev/sda1",
     "oss-nvidia-driver-gpu-pytorch-2.7-ubuntu-22.04": "/dev/sda1",
 }
-PARAMETERS = {f"{_PREFIX}{name}/latest/ami-id": name for name in _IMAGES}
+_ARM = tuple(name for name in _IMAGES if name.startswith("base-"))
+PARAMETERS = {f"{_PREFIX}/x86_64/{name}/latest/ami-id": (name, "x86_64") for name in _IMAGES}
+PARAMETERS |= {f"{_PREFIX}/arm64/{name}/latest/ami-id": (name, "arm64") for name in _ARM}
+"""Name and processor of the image behind each parameter."""
 
 
 def image_id(parameter: str, region: str) -> str | None:
@@ -43,7 +46,7 @@ def install() -> None:
 def _load_images(backend: Any) -> None:
     for facts in _amazon_linux(backend.region_name):
         backend.amis[facts["ami_id"]] = Ami(backend, owner_alias="amazon", **facts)
-    for parameter, name in PARAMETERS.items():
+    for parameter, (name, architecture) in PARAMETERS.items():
         identity = str(image_id(parameter, backend.region_name))
         backend.amis[identity] = Ami(
             backend,
@@ -54,7 +57,7 @@ def _load_images(backend: Any) -> None:
             owner_alias="amazon",
             public=True,
             virtualization_type="hvm",
-            architecture="x86_64",
+            architecture=architecture,
             image_location=f"amazon/{name}",
             hypervisor="xen",
             root_device_type="ebs",

@@ -57,6 +57,38 @@ def test_state_tells_what_is_switched_and_what_happened(launch: Launch, remote: 
     assert state["counts"]["RunInstances"] == 1
 
 
+def test_faults_are_cleared_by_what_they_are(remote: SimulatorClient) -> None:
+    remote.switch("throttle", times=9)
+    remote.switch("fail", action="*", code="InternalError", times=None)
+    remote.switch("lose_answers", action="RunInstances")
+
+    def left() -> list[tuple[str, str]]:
+        return [(fault["kind"], fault["action"]) for fault in remote.state()["switches"]["faults"]]
+
+    remote.switch("clear_faults", kind="error", code="RequestLimitExceeded")
+    assert left() == [("error", "*"), ("lose-answer", "RunInstances")]
+    remote.switch("clear_faults", kind="lose-answer", action="StopInstances")
+    assert left() == [("error", "*"), ("lose-answer", "RunInstances")]
+    remote.switch("clear_faults", kind="lose-answer")
+    assert left() == [("error", "*")]
+    remote.switch("clear_faults")
+    assert left() == []
+
+
+def test_limits_of_different_names_stand_side_by_side(launch: Launch, remote: SimulatorClient) -> None:
+    remote.switch("refuse_capacity", name="none")
+    remote.switch("limit_capacity", free=2, name="few")
+    assert error_of(launch)[0] == "InsufficientInstanceCapacity"
+    remote.switch("restore_capacity", name="none", zone="us-east-1a")
+    remote.switch("restore_capacity", name="none")
+    assert [(one["name"], one["free"]) for one in remote.state()["switches"]["capacity"]["limits"]] == [("few", 2)]
+    assert len(launch(MinCount=2, MaxCount=2)) == 2
+    assert error_of(launch)[0] == "InsufficientInstanceCapacity"
+    remote.switch("restore_capacity")
+    assert remote.state()["switches"]["capacity"]["limits"] == []
+    assert len(launch()) == 1
+
+
 def test_reset_from_outside(launch: Launch, remote: SimulatorClient) -> None:
     launch()
     remote.reset()

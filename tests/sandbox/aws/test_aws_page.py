@@ -63,6 +63,30 @@ async def test_every_switch_goes_on_and_off(page: Page) -> None:
     await expect(page.locator("#problem")).to_be_hidden()
 
 
+async def test_switching_one_off_leaves_the_others_on(page: Page, simulator: RunningSimulator) -> None:
+    # Set from elsewhere, and on the page all the same.
+    simulator.controls.refuse_capacity("p5.*", zone="us-east-1b")
+    tiles = await page.locator(".tile").all()
+    await expect(page.locator("#tile-zone-full")).to_have_class("tile on")
+    for tile in tiles:
+        on = tile.get_by_role("button", name="Switch on")
+        if await on.count():
+            await on.click()
+        await expect(tile).to_have_class("tile on")
+    await expect(page.locator(".tile.on")).to_have_count(len(tiles))
+    left = len(tiles)
+    for tile in tiles:
+        off = tile.get_by_role("button", name="Switch off")
+        if await off.count():
+            await off.click()
+            await expect(tile).to_have_class("tile")
+            left -= 1
+            await expect(page.locator(".tile.on")).to_have_count(left)
+    assert left == 1
+    assert simulator.controls.snapshot()["switches"]["capacity"]["limits"] == []
+    assert simulator.controls.snapshot()["switches"]["faults"] == []
+
+
 async def test_machines_have_accidents(page: Page, launch: Launch, simulator: RunningSimulator) -> None:
     instance = launch(spot={})[0]["InstanceId"]
     await page.get_by_role("button", name="Add disk").click()

@@ -3,8 +3,17 @@
 "use strict";
 
 const fault = (kind, code) => (s) => s.faults.some((f) => f.kind === kind && (!code || f.code === code));
-const clearFaults = () => [["clear_faults", {}]];
-const limits = (s, test) => s.capacity.limits.some(test);
+const clearFaults = (kind, code) => () => [["clear_faults", code ? { kind, code } : { kind }]];
+
+// A tile knows its own limits by name; one without a name was set from elsewhere and belongs to the tile that it is like.
+const limits = (s, id, like) => s.capacity.limits.filter((l) => (l.name ? l.name === id : like(l)));
+const limited = (id, like) => (s) => limits(s, id, like).length > 0;
+const restore = (id, like) => (s) => limits(s, id, like).map(({ free, ...limit }) => ["restore_capacity", limit]);
+
+const oneZone = ["zone-full", (l) => l.free === 0 && l.zone !== "*" && l.market === "*"];
+const everywhere = ["no-gpus", (l) => l.free === 0 && l.zone === "*" && l.market === "*"];
+const spot = ["no-spot", (l) => l.market === "spot"];
+const few = ["few-left", (l) => l.free > 0 && l.market !== "spot"];
 
 const TILES = [
   {
@@ -14,32 +23,28 @@ const TILES = [
         id: "zone-full", title: "One zone is full", code: "InsufficientInstanceCapacity",
         text: "No machines left in this zone; lessor should try the next one.",
         inputs: { zone: "us-east-1a", instance_type: "*" },
-        on: (v) => [["refuse_capacity", { zone: v.zone, instance_type: v.instance_type }]],
-        off: () => [["restore_capacity", {}]],
-        isOn: (s) => limits(s, (l) => l.free === 0 && l.zone !== "*" && l.market === "*"),
+        on: (v) => [["refuse_capacity", { zone: v.zone, instance_type: v.instance_type, name: "zone-full" }]],
+        off: restore(...oneZone), isOn: limited(...oneZone),
       },
       {
         id: "no-gpus", title: "No machines anywhere", code: "InsufficientInstanceCapacity",
         text: "Every zone refuses; the lease should wait and say which zones it tried.",
         inputs: { instance_type: "*" },
-        on: (v) => [["refuse_capacity", { instance_type: v.instance_type }]],
-        off: () => [["restore_capacity", {}]],
-        isOn: (s) => limits(s, (l) => l.free === 0 && l.zone === "*" && l.market === "*"),
+        on: (v) => [["refuse_capacity", { instance_type: v.instance_type, name: "no-gpus" }]],
+        off: restore(...everywhere), isOn: limited(...everywhere),
       },
       {
         id: "no-spot", title: "The spot market is empty", code: "InsufficientInstanceCapacity",
         text: "On-demand still works; spot does not.",
-        on: () => [["refuse_capacity", { market: "spot" }]],
-        off: () => [["restore_capacity", { market: "spot" }]],
-        isOn: (s) => limits(s, (l) => l.market === "spot"),
+        on: () => [["refuse_capacity", { market: "spot", name: "no-spot" }]],
+        off: restore(...spot), isOn: limited(...spot),
       },
       {
         id: "few-left", title: "Only a few left", code: "fewer than asked",
         text: "Who asks for eight and would take one gets what is left.",
         inputs: { free: 5, instance_type: "*" },
-        on: (v) => [["limit_capacity", { free: Number(v.free), instance_type: v.instance_type }]],
-        off: () => [["restore_capacity", {}]],
-        isOn: (s) => limits(s, (l) => l.free > 0),
+        on: (v) => [["limit_capacity", { free: Number(v.free), instance_type: v.instance_type, name: "few-left" }]],
+        off: restore(...few), isOn: limited(...few),
       },
       {
         id: "quota", title: "The vCPU quota is small", code: "VcpuLimitExceeded",
@@ -87,7 +92,7 @@ const TILES = [
         text: "The next calls are refused for being too many. Not a failure, and not an empty list.",
         inputs: { action: "Describe*", times: 50 },
         on: (v) => [["throttle", { action: v.action, times: Number(v.times) }]],
-        off: clearFaults, isOn: fault("error", "RequestLimitExceeded"),
+        off: clearFaults("error", "RequestLimitExceeded"), isOn: fault("error", "RequestLimitExceeded"),
       },
       {
         id: "buckets", title: "EC2's real rate limits", code: "RequestLimitExceeded",
@@ -100,21 +105,21 @@ const TILES = [
         text: "AWS does it, lessor never hears of it. There must still be only one machine.",
         inputs: { action: "RunInstances", times: 1 },
         on: (v) => [["lose_answers", { action: v.action, times: Number(v.times) }]],
-        off: clearFaults, isOn: fault("lose-answer"),
+        off: clearFaults("lose-answer"), isOn: fault("lose-answer"),
       },
       {
         id: "lost-request", title: "The request gets lost", code: "connection broken",
         text: "The connection breaks before AWS has done anything.",
         inputs: { action: "RunInstances", times: 1 },
         on: (v) => [["lose_requests", { action: v.action, times: Number(v.times) }]],
-        off: clearFaults, isOn: fault("lose-request"),
+        off: clearFaults("lose-request"), isOn: fault("lose-request"),
       },
       {
         id: "broken", title: "AWS has a bad hour", code: "InternalError",
         text: "Calls fail with HTTP 500 until this is switched off.",
         inputs: { action: "*" },
         on: (v) => [["fail", { action: v.action, code: "InternalError", message: "An internal error has occurred", status: 500, times: null }]],
-        off: clearFaults, isOn: fault("error", "InternalError"),
+        off: clearFaults("error", "InternalError"), isOn: fault("error", "InternalError"),
       },
       {
         id: "clock", title: "lessor's clock is wrong", code: "RequestExpired",
