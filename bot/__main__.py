@@ -32,6 +32,7 @@ from lessor.gateway import Gateway
 from lessor.leaving import leave
 from lessor.logs import log_without_values
 from lessor.metrics import served_metrics
+from lessor.placing import require_external_ids
 from lessor.ports import LedgerUnavailableError
 from lessor.reload import LiveConfig, keep_current
 from lessor.rendering import slack_renderer
@@ -60,6 +61,7 @@ def main() -> int:
         live = LiveConfig.read(settings.lessor_config)
         http = live.config.slack.mode == "http"
         settings.require("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET" if http else "SLACK_APP_TOKEN")
+        require_external_ids(live.config)
         parts = open_parts(settings, live)
     except (ConfigError, SettingsError, LedgerUnavailableError) as error:
         return _cannot_start(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -16,12 +16,35 @@ from lessor.providers.kubernetes.place import KubernetesPlace, Rate, Workspace
 from lessor.providers.kubernetes.provider import KubernetesProvider
 from lessor.providers.kubernetes.site import Subjects
 from lessor.reload import LiveConfig
+from lessor.settings import SettingsError, named_secret
 
 
 def ec2_places(config: Config) -> dict[str, Ec2Place]:
     """The accounts, by the names of their places."""
     currency = config.organisation.currency
     return {place.name: _ec2_place(place, currency) for place in config.places if place.provider == "aws"}
+
+
+def external_id(place: PlaceConfig) -> str:
+    """What other accounts want to hear; empty where they want nothing, or this process was not told.
+
+    Without it a command line still does all that needs no account: whoever assumes the role says what is missing.
+    """
+    with contextlib.suppress(SettingsError):
+        return _told_external_id(place)
+    return ""
+
+
+def require_external_ids(config: Config) -> None:
+    """Raise `SettingsError` for a variable of an external id that is not set, where places are to be kept up."""
+    for place in config.places:
+        _told_external_id(place)
+
+
+def _told_external_id(place: PlaceConfig) -> str:
+    if not place.external_id_env:
+        return ""
+    return named_secret(place.external_id_env, f"the external id of the place {place.name}")
 
 
 def kubernetes_places(config: Config) -> dict[str, KubernetesPlace]:
@@ -83,7 +106,8 @@ def _ec2_place(place: PlaceConfig, currency: str) -> Ec2Place:
         regions=place.regions,
         account=place.account,
         role_arn=place.role_arn,
-        external_id=os.environ.get(place.external_id_env, "") if place.external_id_env else "",
+        external_id=external_id(place),
+        external_id_env=place.external_id_env,
         zones=place.zones,
         markets=place.markets,
         instance_types=place.instance_types,
@@ -91,6 +115,7 @@ def _ec2_place(place: PlaceConfig, currency: str) -> Ec2Place:
         security_group=place.security_group,
         instance_profile=place.instance_profile or usual.instance_profile,
         ami_parameter=place.ami_parameter or usual.ami_parameter,
+        ami_parameter_arm=place.ami_parameter_arm,
         kms_key=place.kms_key,
         user_data_template=place.user_data_template or usual.user_data_template,
         prices={kind: _own_price(price, currency) for kind, price in place.prices.items()},

@@ -11,6 +11,7 @@ from botocore.config import Config as AwsConfig
 
 from lessor.config import Config, PlaceConfig
 from lessor.config.telemetry import CloudWatchConfig, LabelsConfig, MetricsConfig, PrometheusConfig
+from lessor.placing import external_id
 from lessor.ports import Telemetry, TelemetryError
 from lessor.providers.aws import Ec2Place
 from lessor.providers.aws.sessions import CONFIG, Accounts
@@ -32,7 +33,7 @@ def telemetry_of(
         elsewhere = {"url": prometheus_url, "token_env": "", "token_file": "", "username": ""} if prometheus_url else {}
         sources[prometheus.name] = _prometheus(prometheus.model_copy(update=elsewhere), environ)
     for cloudwatch in config.telemetry.cloudwatch:
-        sources[cloudwatch.name] = _cloudwatch(cloudwatch, places[cloudwatch.place], accounts, environ)
+        sources[cloudwatch.name] = _cloudwatch(cloudwatch, places[cloudwatch.place], accounts)
     return sources
 
 
@@ -48,11 +49,8 @@ def _prometheus(source: PrometheusConfig, environ: Mapping[str, str]) -> Prometh
     )
 
 
-def _cloudwatch(
-    source: CloudWatchConfig, place: PlaceConfig, accounts: Accounts, environ: Mapping[str, str]
-) -> CloudWatchSource:
-    external_id = environ.get(place.external_id_env, "") if place.external_id_env else ""
-    account = Ec2Place(place.name, place.regions, role_arn=place.role_arn, external_id=external_id)
+def _cloudwatch(source: CloudWatchConfig, place: PlaceConfig, accounts: Accounts) -> CloudWatchSource:
+    account = Ec2Place(place.name, place.regions, role_arn=place.role_arn, external_id=external_id(place))
 
     # A call that nobody waits for any more must not hold the process up when it ends.
     limits = CONFIG.merge(AwsConfig(read_timeout=source.timeout.total_seconds()))

@@ -125,7 +125,19 @@ def test_lessors_own_programs_run_with_no_more_rights_than_they_need(compose: di
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
     assert re.search(r"^USER 10001:10001$", DOCKERFILE.read_text(), re.MULTILINE)
-    assert not [key for key in compose["services"]["bot"]["environment"] if key.startswith("AWS_")]
+
+
+@pytest.mark.parametrize("name", ["worker", "bot", "guard", "dashboard"])
+def test_whoever_reads_accounts_is_told_how_and_what_lessor_yaml_names_itself(
+    compose: dict[str, Any], name: str
+) -> None:
+    """The bot among them: it says what a request would cost before anybody decides."""
+    service = compose["services"][name]
+    assert [key for key in service["environment"] if key.startswith("AWS_")] == [
+        *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+        "AWS_DEFAULT_REGION",
+    ]
+    assert service["env_file"] == [{"path": "${LESSOR_ENV_FILE:-./lessor.env}", "required": False}]
 
 
 def test_every_file_that_is_mounted_or_copied_exists(compose: dict[str, Any]) -> None:

@@ -42,6 +42,21 @@ def test_a_wrong_external_id_is_refused(world: World, external_id: str) -> None:
     assert "shared-secret-7" not in repr(world.places["partner"])
 
 
+def test_an_external_id_that_this_process_was_not_told_is_asked_for_by_name(world: World) -> None:
+    role = world.controls.add_account(OTHER_ACCOUNT, "shared-secret-7")
+    world.places["partner"] = Ec2Place(
+        "partner", ("us-east-1",), OTHER_ACCOUNT, role, external_id_env="PARTNER_EXTERNAL_ID"
+    )
+    provider = world.provider(session_factory=boto3.Session)
+    with pytest.raises(PermanentError) as caught:
+        provider.quote(G5, place(name="partner"), Market.ON_DEMAND, world.now())
+    assert str(caught.value) == (
+        "PARTNER_EXTERNAL_ID is not set, which holds the external id of partner; nothing was done, set it where this "
+        "program runs"
+    )
+    assert provider.look(LEASE_ID, place(name="partner")).complete is False
+
+
 def test_several_regions(world: World) -> None:
     world.places["research"] = Ec2Place("research", ("us-east-1", "us-west-2"))
     provider = world.provider()

@@ -40,7 +40,8 @@ class OwnDiskPrice:
 class Ec2Place:
     """One place on EC2, as `lessor.yaml` describes it.
 
-    `role_arn` and `external_id` are for accounts other than the one that the process has credentials for. Empty
+    `role_arn` and `external_id` are for accounts other than the one that the process has credentials for;
+    `external_id_env` names the variable that the latter was to be read from, if any. Empty
     `zones` and `instance_types` mean all that AWS offers. `subnets` is by zone; a zone without one uses the default
     subnet of the default network. `security_group` is an id or a name; without it, one without inbound rules is kept.
     `ami_parameter` is the name of an SSM parameter; machines with ARM processors are offered only with
@@ -52,6 +53,7 @@ class Ec2Place:
     account: str = ""
     role_arn: str = ""
     external_id: str = field(default="", repr=False)
+    external_id_env: str = ""
     zones: tuple[str, ...] = ()
     markets: tuple[Market, ...] = (Market.ON_DEMAND, Market.SPOT)
     instance_types: tuple[str, ...] = ()

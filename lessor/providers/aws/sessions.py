@@ -12,6 +12,7 @@ from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshabl
 from botocore.exceptions import NoCredentialsError
 from botocore.session import Session as CoreSession
 
+from lessor.ports import PermanentError
 from lessor.providers.aws.place import Ec2Place
 
 ROLE_SESSION_NAME = "lessor"
@@ -65,6 +66,12 @@ def _assumed(own: boto3.Session, place: Ec2Place) -> boto3.Session:
         return core.create_client(service, region_name=place.regions[0], **{**keywords, "config": CONFIG})
 
     def fetch() -> Any:
+        if place.external_id_env and not place.external_id:
+            raise PermanentError(
+                f"{place.external_id_env} is not set, which holds the external id of {place.name}; nothing was done, "
+                "set it where this program runs",
+                "unconfigured",
+            )
         source = core.get_credentials()
         if source is None:
             raise NoCredentialsError()
