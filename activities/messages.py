@@ -15,7 +15,7 @@ from lessor.contracts import Delivery, LeaseRef, NotifyInput, PageInput
 from lessor.ports import LeaseBook, Notifier
 
 PATIENT_ATTEMPTS = 4
-"""So many attempts wait for a channel that fails now (about 15 s in all); later ones take the next channel."""
+"""So many attempts wait for a channel that fails now (about 15 s in all); later and late ones take the next channel."""
 
 
 class MessageActivities:
@@ -33,7 +33,12 @@ class MessageActivities:
             async with beating():
                 lease = await asyncio.to_thread(lease_of, self._book, LeaseRef(wanted.lease_id, wanted.revision))
                 return await self._notifier.notify(
-                    lease, wanted.notice, wanted.before, self._clock(), revision=wanted.revision, patient=_patient()
+                    lease,
+                    wanted.notice,
+                    wanted.before,
+                    self._clock(),
+                    revision=wanted.revision,
+                    patient=_patient(wanted),
                 )
 
     @activity.defn
@@ -41,8 +46,8 @@ class MessageActivities:
         """Page the administrators; says whether somebody was reached."""
         with as_application_errors():
             async with beating():
-                return await self._notifier.page(wanted, self._clock(), patient=_patient())
+                return await self._notifier.page(wanted, self._clock(), patient=_patient(wanted))
 
 
-def _patient() -> bool:
-    return activity.info().attempt <= PATIENT_ATTEMPTS
+def _patient(wanted: NotifyInput | PageInput) -> bool:
+    return wanted.until is None and activity.info().attempt <= PATIENT_ATTEMPTS

@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 class StartError(Exception):
-    """The bot cannot start; the message is one line that says what to do."""
+    """The program cannot start; the message is one line that says what to do."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,27 @@ async def introduce(slack: SlackClient, sleep: Callable[[float], Awaitable[None]
         app_id=await _app_id(slack, who.get("bot_id") or ""),
         token=slack.token or "",
     )
+
+
+async def require_token(slack: SlackClient, seconds: float = 3.0) -> None:
+    """Ask Slack once whether it takes our token. Raises `StartError` for one that cannot work.
+
+    Anything else that keeps Slack from answering in time is one line in the log: it may be well again any moment.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            await slack.auth_test()
+    except SlackApiError as error:
+        word = slack_errors.code(error)
+        if word in slack_errors.TOKEN_PROBLEMS:
+            raise StartError(_wrong_token(word)) from error
+        _unasked(slack, word)
+    except slack_errors.UNREACHABLE as error:
+        _unasked(slack, str(error) or type(error).__name__)
+
+
+def _unasked(slack: SlackClient, problem: str) -> None:
+    log.warning("slack cannot be reached, starting without it", url=slack.base_url, problem=problem)
 
 
 async def _app_id(slack: SlackClient, bot_id: str) -> str:

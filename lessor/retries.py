@@ -39,7 +39,14 @@ RETRY_MESSAGE = RetryPolicy(
     maximum_attempts=8,
     non_retryable_error_types=PERMANENT_ERRORS,
 )
-"""For messages: after these the workflow goes on and tries again by its own clock."""
+"""For messages: about two minutes. Then a lease warns again by its own clock, and keeps other messages as late ones."""
+
+RETRY_LATE = RetryPolicy(
+    initial_interval=timedelta(minutes=1),
+    maximum_interval=timedelta(minutes=5),
+    non_retryable_error_types=PERMANENT_ERRORS,
+)
+"""For messages that did not get through at first: until their time is over. Tries of an activity cost no events."""
 
 
 RETRY_NEXT_TIME = RetryPolicy(maximum_attempts=1)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from lessor.contracts import Delivery, Notice, PageInput
+from lessor.contracts import Alarm, Delivery, Notice, PageInput
 from lessor.domain.absence import Absence
 from lessor.domain.lease import Lease
 from lessor.domain.money import Money
@@ -166,6 +166,7 @@ class FakeCloud:
 class FakeNotifier:
     """Remembers what was told. `silent` holds how many of the next messages of a kind reach nobody, `deaf` how many of
     the next pages; `before[kind]` is awaited before a message is sent. `instead` are those told in the owner's place.
+    While something is `down`, messages of these kinds and pages about these alarms raise, and count in `in_vain`.
     """
 
     told: list[tuple[str, Notice, int]] = field(default_factory=list)
@@ -175,6 +176,8 @@ class FakeNotifier:
     silent: dict[Notice, int] = field(default_factory=lambda: defaultdict(int))
     before: dict[Notice, Callable[[], Awaitable[object]]] = field(default_factory=dict)
     fail: dict[Notice, list[Exception]] = field(default_factory=lambda: defaultdict(list))
+    down: set[Notice | Alarm] = field(default_factory=set)
+    in_vain: Counter[Notice | Alarm] = field(default_factory=Counter)
 
     async def notify(
         self,
@@ -190,6 +193,7 @@ class FakeNotifier:
             await self.before[notice]()
         if self.fail[notice]:
             raise self.fail[notice].pop(0)
+        self._connect(notice)
         if self.silent[notice]:
             self.silent[notice] -= 1
             return Delivery(False, problem="nobody could be reached")
@@ -197,11 +201,17 @@ class FakeNotifier:
         return Delivery(True, self.instead or "slack:dm", owner=not self.instead)
 
     async def page(self, wanted: PageInput, now: datetime, *, patient: bool = True) -> Delivery:
+        self._connect(wanted.alarm)
         if self.deaf:
             self.deaf -= 1
             return Delivery(False, problem="nobody could be reached")
         self.paged.append(wanted)
         return Delivery(True, "slack:channel")
+
+    def _connect(self, wanted: Notice | Alarm) -> None:
+        if wanted in self.down:
+            self.in_vain[wanted] += 1
+            raise ConnectionError("Slack does not answer")
 
     def kinds(self, lease_id: str) -> list[str]:
         return [notice.value for told, notice, _ in self.told if told == lease_id]

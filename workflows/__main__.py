@@ -23,6 +23,7 @@ from activities.record import RecordActivities
 from activities.sweep import SweepActivities
 from bot.channels import Channels
 from bot.directory import slack_directory
+from bot.installation import StartError, require_token
 from bot.notifier import SlackNotifier
 from bot.pictures import Pictures
 from bot.settings import slack_settings
@@ -42,6 +43,7 @@ from lessor.metrics import served_metrics
 from lessor.notify import Webhook
 from lessor.notify.opening import Opened, open_channels
 from lessor.overspending import Overspending, ends_leases
+from lessor.placing import require_external_ids
 from lessor.ports import Directory, LedgerUnavailableError, Notifier
 from lessor.reload import LiveConfig, keep_current
 from lessor.rendering import slack_renderer
@@ -66,14 +68,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = read_settings()
         settings.require("SLACK_BOT_TOKEN")
-        parts = open_parts(settings, LiveConfig.read(settings.lessor_config))
+        live = LiveConfig.read(settings.lessor_config)
+        require_external_ids(live.config)
+        parts = open_parts(settings, live)
         besides = open_channels(settings, parts.config, parts.ledger)
     except (ConfigError, SettingsError, LedgerUnavailableError) as error:
         return _cannot_start(error)
     try:
         with served_metrics(settings.lessor_metrics_port):
             asyncio.run(_serve(settings, parts, wanted or needed(parts.config), besides))
-    except SettingsError as error:
+    except (StartError, SettingsError) as error:
         return _cannot_start(error)
     finally:
         parts.ledger.close()
@@ -112,15 +116,16 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
     loop = asyncio.get_running_loop()
     for signum in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signum, stop.set)
-    client = await _connected(stop)
-    if client is None:
-        return
     with activity_threads(queues) as threads:
         async with AsyncExitStack() as stack:
             session = await stack.enter_async_context(aiohttp.ClientSession())
+            slack = _slack(settings, session)
+            client, _ = await asyncio.gather(_connected(stop), require_token(slack))
+            if client is None:
+                return
             if "lessor" in queues:
                 await _keep_schedules(client, parts.config)
-            activities, notifier = _activities(settings, parts, client, session, besides)
+            activities, notifier = _activities(settings, parts, client, slack, session, besides)
             for worker in build_workers(client, activities, threads, queues=queues):
                 await stack.enter_async_context(worker)
             current = keep_current(parts.live, lambda page: notifier.page(page, utc_now()))
@@ -130,6 +135,11 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
             log.info("worker-ready", queues=queues)
             await stop.wait()
             log.info("worker-stopping")
+
+
+def _slack(settings: Settings, session: aiohttp.ClientSession) -> SlackClient:
+    token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
+    return SlackClient(token, base_url=settings.slack_api_url, session=session)
 
 
 async def _tell_of_rights(parts: Parts, queues: list[str], page: Page) -> None:
@@ -167,14 +177,17 @@ async def _keep_schedules(client: Client, config: Config) -> None:
 
 
 def _activities(
-    settings: Settings, parts: Parts, client: Client, session: aiohttp.ClientSession, besides: Opened
+    settings: Settings,
+    parts: Parts,
+    client: Client,
+    slack: SlackClient,
+    session: aiohttp.ClientSession,
+    besides: Opened,
 ) -> tuple[Activities, Notifier]:
 
     def plan() -> QuotaPlan:
         return parts.config.quota_plan
 
-    token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
-    slack = SlackClient(token, base_url=settings.slack_api_url, session=session)
     directory = parts.overlay(slack_directory(parts.configured, slack, lambda: parts.config)).directory
     wording = slack_renderer(settings.lessor_templates)
     calendar = Calendar(lambda: parts.config.timetable, lambda: parts.config.waking)

@@ -8,12 +8,14 @@ from datetime import datetime, timedelta
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
-from workflows import calls
+from workflows import calls, late
+from workflows.late import Late, Message
 
 with workflow.unsafe.imports_passed_through():
     from lessor import search_attributes
     from lessor.contracts import Delivery, Notice, NotifyInput, PageInput, Verb
     from lessor.domain.lease import Change, Event, Lease
+    from lessor.domain.untold import untold
     from workflows.details import details
     from workflows.notices import notices
 
@@ -24,6 +26,9 @@ ASKED_ANEW = _ANEW | {"extension-asked": Notice.EXTENSION_ASKED}
 
 CARDS = {Verb.APPROVE: Notice.REQUEST, Verb.GRANT: Notice.EXTENSION_ASKED}
 """The cards on which people approve something."""
+
+KEEPS_LATE = "late-messages"
+"""Since when a run keeps messages that do not get through, and records those that it gives up."""
 
 Listener = Callable[[Lease, tuple[Event, ...]], None]
 
@@ -68,12 +73,16 @@ class Book:
 
     def apply(self, change: Change) -> None:
         """Take the change over; recorded by the next `flush`."""
-        self.lease = change.lease
-        self._unrecorded.extend(change.events)
-        self._dirty = self._dirty or bool(change.events)
+        self.note(change)
         self.changes += 1
         if self._listener and change.events:
             self._listener(change.lease, change.events)
+
+    def note(self, change: Change) -> None:
+        """Take over what is for the record only: it wakes nobody and calls for no message."""
+        self.lease = change.lease
+        self._unrecorded.extend(change.events)
+        self._dirty = self._dirty or bool(change.events)
 
     async def flush(self) -> None:
         """Return when everything applied so far is in the ledger; shows the new state in the Temporal UI."""
@@ -104,22 +113,31 @@ class Courier:
     def __init__(self, book: Book, waiting: tuple[NotifyInput, ...] = ()) -> None:
         self._book = book
         self._queue = deque(waiting)
+        self._late = Late(self._settled)
         self._busy = False
-        self._asked_anew: dict[Notice, int] = {}
+        self._asked_anew = {w.notice: w.revision for w in waiting if w.notice in CARDS.values()}
         self._shown: dict[Notice, int] = {}
 
     @property
     def idle(self) -> bool:
-        return not self._queue and not self._busy and not self._book.pages
+        """Whether the run may end: late messages go on in the next one, and hold up one that has no next."""
+        busy = self._busy or self._late.settling or (self._book.lease.final and bool(self._late.waiting))
+        return not busy and not self._queue and not self._book.pages
 
     @property
-    def waiting(self) -> tuple[NotifyInput, ...]:
-        return tuple(self._queue)
+    def waiting(self) -> tuple[tuple[NotifyInput, ...], tuple[PageInput, ...]]:
+        """Notices and pages that the next run has to send."""
+        left = (*self._queue, *self._book.pages, *self._late.waiting)
+        return (
+            tuple(one for one in left if isinstance(one, NotifyInput)),
+            tuple(one for one in left if isinstance(one, PageInput)),
+        )
 
     def tell(self, lease: Lease, events: tuple[Event, ...]) -> None:
         """Queue what these events call for; a message that still waits is overtaken by a newer one of its kind."""
         self._asked_anew |= {ASKED_ANEW[e.type]: lease.revision for e in events if e.type in ASKED_ANEW}
         for notice in notices(lease, events):
+            self._late.overtake(notice)
             self._queue = deque(w for w in self._queue if w.notice is not notice)
             self._queue.append(NotifyInput(lease.id, notice, lease.revision))
 
@@ -134,16 +152,11 @@ class Courier:
     async def run(self, finished: Callable[[], bool]) -> None:
         """Deliver until `finished` and nothing is waiting. What cannot be delivered is on record and given up."""
         while True:
-            await workflow.wait_condition(lambda: self._sendable() or (finished() and not self._queue))
+            await workflow.wait_condition(lambda: self._sendable() or (finished() and self._empty()))
             if not self._sendable():
                 return
             self._busy = True
-            if self._book.pages:
-                await self._page(self._book.pages.popleft())
-            else:
-                wanted = self._queue.popleft()
-                await self.deliver(wanted)
-                self._shown[wanted.notice] = wanted.revision
+            await self._send(self._book.pages.popleft() if self._book.pages else self._queue.popleft())
             self._busy = False
 
     def behind(self, verb: Verb) -> bool:
@@ -151,29 +164,51 @@ class Courier:
         card = CARDS.get(verb)
         return card is not None and self._shown.get(card, 0) < self._asked_anew.get(card, 0)
 
+    def _empty(self) -> bool:
+        return not self._queue and not self._late.settling
+
     def _sendable(self) -> bool:
         """Whether the ledger has what the next message speaks of; sent earlier, it would only be tried again."""
         return bool(self._book.pages) or (bool(self._queue) and self._book.recorded >= self._queue[0].revision)
 
-    async def deliver(self, wanted: NotifyInput) -> Delivery:
-        """One message, now. Never raises: not being able to reach anybody is an answer."""
+    async def _send(self, wanted: Message) -> None:
+        """One message; what does not get through by now is tried on beside those behind it."""
+        if wanted.until is not None:
+            self._late.take(wanted)
+            return
         try:
-            return await calls.notify(wanted)
+            problem = late.without(await late.send(wanted))
         except ActivityError as error:
-            reason = str(error.cause or error)
-            workflow.logger.warning("nobody could be told %s of %s: %s", wanted.notice, wanted.lease_id, reason)
-            return Delivery(False, problem=reason)
+            problem = calls.reason(error)
+            if late.may_pass(error) and workflow.patched(KEEPS_LATE):
+                workflow.logger.warning("%s of %s is late: %s", late.kind(wanted), self._book.lease.id, problem)
+                self._late.take(wanted)
+                for behind in self._queue:
+                    self._late.overtake(behind.notice)
+                return
+        await self._settled(wanted, problem)
 
-    async def _page(self, wanted: PageInput) -> None:
-        try:
-            await calls.page(wanted)
-        except ActivityError as error:
-            workflow.logger.warning("nobody could be told of %s: %s", wanted.subject, error.cause or error)
+    async def _settled(self, wanted: Message, problem: str) -> None:
+        """The message was delivered or, with a problem, is given up."""
+        if isinstance(wanted, NotifyInput):
+            self._shown[wanted.notice] = max(wanted.revision, self._shown.get(wanted.notice, 0))
+        if not problem:
+            return
+        lease, what = self._book.lease, late.kind(wanted)
+        workflow.logger.warning("nobody could be told %s of %s: %s", what, lease.id, problem)
+        if workflow.patched(KEEPS_LATE):
+            self._book.note(untold(lease, what, problem, self._book.now))
+            await self._book.flush()
 
     async def warn(self, before: timedelta) -> Delivery:
         return await self.say(Notice.WARNING, before)
 
     async def say(self, notice: Notice, before: timedelta = timedelta()) -> Delivery:
-        """One message now, past those that wait."""
+        """One message now, past those that wait. Never raises: not being able to reach anybody is an answer."""
         lease = self._book.lease
-        return await self.deliver(NotifyInput(lease.id, notice, lease.revision, before))
+        try:
+            return await calls.notify(NotifyInput(lease.id, notice, lease.revision, before))
+        except ActivityError as error:
+            problem = str(error.cause or error)
+            workflow.logger.warning("nobody could be told %s of %s: %s", notice, lease.id, problem)
+            return Delivery(False, problem=problem)

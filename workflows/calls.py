@@ -37,6 +37,7 @@ HEARTBEAT = timedelta(seconds=30)
 """Three beats of `activities.beating`: so long nobody notices that a worker died in the middle of something."""
 SWEEP_LIMIT = timedelta(minutes=10)
 STAFF_LIMIT = timedelta(minutes=10)
+MESSAGE_TIMEOUT = timedelta(minutes=2)
 PLACE_TIMEOUT = timedelta(minutes=4)
 """For a look at a place or one change of what stands there: a pool runs two of its executables in this time."""
 
@@ -234,9 +235,10 @@ async def notify(wanted: NotifyInput) -> Delivery:
         MessageActivities.notify,
         wanted,
         task_queue=contracts.QUEUE_SLACK,
-        start_to_close_timeout=timedelta(minutes=2),
+        start_to_close_timeout=MESSAGE_TIMEOUT,
+        schedule_to_close_timeout=_left(wanted),
         heartbeat_timeout=HEARTBEAT,
-        retry_policy=retries.RETRY_MESSAGE,
+        retry_policy=retries.RETRY_LATE if wanted.until else retries.RETRY_MESSAGE,
         summary=f"tell people: {wanted.notice.value}",
     )
 
@@ -246,10 +248,10 @@ async def page(wanted: PageInput) -> Delivery:
         MessageActivities.page,
         wanted,
         task_queue=contracts.QUEUE_SLACK,
-        start_to_close_timeout=timedelta(minutes=2),
-        schedule_to_close_timeout=None if wanted.alarm is Alarm.BUDGET else SWEEP_LIMIT,
+        start_to_close_timeout=MESSAGE_TIMEOUT,
+        schedule_to_close_timeout=_left(wanted) if wanted.alarm is Alarm.BUDGET else SWEEP_LIMIT,
         heartbeat_timeout=HEARTBEAT,
-        retry_policy=retries.RETRY_MESSAGE,
+        retry_policy=retries.RETRY_LATE if wanted.until else retries.RETRY_MESSAGE,
         summary=f"tell people: {wanted.alarm.value}, {wanted.subject}"[:150],
     )
 
@@ -279,6 +281,11 @@ def reason(error: FailureError) -> str:
         why = f"; the last problem was: {last.message}" if isinstance(last, FailureError) else ""
         return f"it did not succeed in time{why}"[:1_000]
     return (told.message if isinstance(told, FailureError) else str(told))[:1_000]
+
+
+def _left(wanted: NotifyInput | PageInput) -> timedelta | None:
+    """How long a late message is tried on from now, long enough to be tried once; for others there is no such limit."""
+    return max(wanted.until - workflow.now(), MESSAGE_TIMEOUT) if wanted.until else None
 
 
 def _ref(lease: Lease) -> LeaseRef:

@@ -45,6 +45,7 @@ class Entity(ActUpdates):
             # The run method refuses: an error here would leave the SDK with a coroutine that nobody awaits.
             return
         self._book = _book(start)
+        self._book.pages.extend(start.pages)
         self._courier = Courier(self._book, start.notices)
         self._book.on_events(self._courier.tell)
         if start.lease is not None and start.resumed:
@@ -168,7 +169,8 @@ class Entity(ActUpdates):
 
     def _next_run(self) -> LeaseInput:
         kept = tuple(self._answers.items())[-ANSWERS_KEPT:]
-        return LeaseInput(self._book.lease.id, lease=self._book.lease, answers=kept, notices=self._courier.waiting)
+        notices, pages = self._courier.waiting
+        return LeaseInput(self._book.lease.id, lease=self._book.lease, answers=kept, notices=notices, pages=pages)
 
 
 def without_request(lease_id: str) -> ApplicationError:

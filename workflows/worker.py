@@ -69,6 +69,7 @@ PASSED_THROUGH = (
         "workflows.rhythm",
         "workflows.using",
         "workflows.lasting",
+        "workflows.late",
         "workflows.extending",
         "workflows.idling",
         "workflows.meter_calls",

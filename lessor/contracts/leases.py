@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from lessor.contracts.acts import Answer
-from lessor.contracts.messages import NotifyInput
+from lessor.contracts.messages import NotifyInput, PageInput
 from lessor.domain.approval import Step
 from lessor.domain.lease import Event, Lease
 from lessor.domain.people import Person
@@ -20,8 +20,8 @@ class LeaseInput:
     """Starts a lease with `request`, or goes on with `lease` after continue-as-new.
 
     `answers` are the acts that have had their effect, so that a redelivered one changes nothing in a later run either;
-    `notices` are messages that were still to be sent. `resumed` says why `lease`, whose workflow had ended, is taken
-    down now; empty after continue-as-new.
+    `notices` and `pages` are messages that were still to be sent. `resumed` says why `lease`, whose workflow had ended,
+    is taken down now; empty after continue-as-new.
     """
 
     lease_id: str
@@ -31,6 +31,7 @@ class LeaseInput:
     answers: tuple[tuple[str, Answer], ...] = ()
     notices: tuple[NotifyInput, ...] = ()
     resumed: str = ""
+    pages: tuple[PageInput, ...] = ()
 
 
 @dataclass(frozen=True)

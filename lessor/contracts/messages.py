@@ -1,7 +1,7 @@
 """What people are told without having asked: notices of one lease, and alarms for administrators."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 
@@ -56,12 +56,16 @@ class Notice(StrEnum):
 
 @dataclass(frozen=True)
 class NotifyInput:
-    """Tell people `notice` of a lease; the text is made from the ledger's record of it at `revision` or later."""
+    """Tell people `notice` of a lease; the text is made from the ledger's record of it at `revision` or later.
+
+    `until` is set for what did not get through at first: how long it is tried on.
+    """
 
     lease_id: str
     notice: Notice
     revision: int
     before: timedelta = timedelta()
+    until: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class PageInput:
 
     `subject` is a place or ids of leases, `problem` says in words for people what was seen and what was done. What
     concerns a `team` or a `person` is told to them, and to administrators only if `admins`; a budget's subject holds
-    its month, so that each is told once in all.
+    its month, so that each is told once in all. `until` is how long it is tried on, as in `NotifyInput`.
     """
 
     alarm: Alarm
@@ -110,3 +114,4 @@ class PageInput:
     team: str = ""
     person: str = ""
     admins: bool = True
+    until: datetime | None = None

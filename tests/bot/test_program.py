@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -19,8 +19,16 @@ from lessor.sandbox.slack import RunningSandbox
 CONFIG = Path(__file__).parents[2] / "lessor" / "sandbox" / "lessor.yaml"
 
 
+def the_bot(
+    folder: Path, changes: dict[str, str], **slack: object
+) -> AbstractAsyncContextManager[asyncio.subprocess.Process]:
+    return the_program("bot", folder, changes, **slack)
+
+
 @asynccontextmanager
-async def the_bot(folder: Path, changes: dict[str, str], **slack: object) -> AsyncIterator[asyncio.subprocess.Process]:
+async def the_program(
+    program: str, folder: Path, changes: dict[str, str], **slack: object
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """The program with a configuration of its own; it is stopped at the end if it still runs."""
     config = yaml.safe_load(CONFIG.read_text())
     config["slack"] |= slack
@@ -32,7 +40,7 @@ async def the_bot(folder: Path, changes: dict[str, str], **slack: object) -> Asy
         "TEMPORAL_ADDRESS": "127.0.0.1:1",
     }
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot"),
+        *(sys.executable, "-m", program),
         env={**bare, **settings, **changes},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from decimal import Decimal
 
-from lessor.contracts import Verb
+from lessor.contracts import Notice, Verb
 from lessor.domain.lease import State
 from lessor.domain.money import Money
 from lessor.domain.worktime import next_close, next_open
@@ -61,6 +61,24 @@ async def reserved(world: World) -> Runs:
     await world.until(handle, State.AWAITING_APPROVAL)
     await do(world, handle, Verb.APPROVE, MANAGER)
     return await used_and_released(world, handle)
+
+
+async def outage(world: World) -> Runs:
+    """Slack is down: one message is told late, another takes the place of an earlier one, the last is given up."""
+    world.notifier.down = {Notice.READY, Notice.EXTENDED, Notice.CLOSED}
+    handle = await world.active()
+    lease = await world.lease(handle)
+    assert lease.ends_at is not None
+    for hours in (1, 2):
+        await do(world, handle, Verb.EXTEND, until=lease.ends_at + hours * HOUR)
+        await world.sleep(5 * MINUTE)
+    world.notifier.down = {Notice.CLOSED}
+    await world.sleep(10 * MINUTE)
+    await world.told(handle, "ready")
+    await world.told(handle, "extended")
+    runs = await used_and_released(world, handle)
+    assert world.events(handle)[-1] == "message-undelivered"
+    return runs
 
 
 async def rested(world: World) -> Runs:

@@ -282,6 +282,7 @@ SKIPPING: tuple[Story, ...] = (
     idling.capped,
     idling.metered,
     idling.money_gone,
+    lasting.outage,
 )
 """Played where time is skipped."""
 

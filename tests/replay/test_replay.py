@@ -221,7 +221,7 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> tuple[set[State], set[State], s
     phases: set[State] = set()
     states: set[State] = set()
     types: set[str] = set()
-    phase, apply = Life._phase, Book.apply
+    phase, note = Life._phase, Book.note
 
     async def seen_phase(self: Life) -> None:
         phases.add(self.lease.state)
@@ -230,10 +230,10 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> tuple[set[State], set[State], s
     def seen_change(self: Book, change: Change) -> None:
         states.add(change.lease.state)
         types.update(event.type for event in change.events)
-        apply(self, change)
+        note(self, change)
 
     monkeypatch.setattr(Life, "_phase", seen_phase)
-    monkeypatch.setattr(Book, "apply", seen_change)
+    monkeypatch.setattr(Book, "note", seen_change)
     return phases, states, types
 
 

@@ -1,0 +1,37 @@
+"""`python -m workflows` and its Slack token: one that cannot work ends it; a Slack that is down does not."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+from lessor.sandbox.slack import RunningSandbox
+from tests.bot.test_program import ended, environment, line, the_program
+from tests.temporal import dev_server
+
+SECRETS = {"LESSOR_WEBHOOK_SECRET": "known to those who read the events"}
+
+
+async def test_a_wrong_bot_token_is_one_line_that_says_where_to_copy_it(slack: RunningSandbox, tmp_path: Path) -> None:
+    """At once, although Temporal cannot be reached either."""
+    wrong = environment(slack, SLACK_BOT_TOKEN="xoxb-wrong", **SECRETS)
+    async with the_program("workflows", tmp_path, wrong) as process:
+        assert await ended(process) == (
+            2,
+            [
+                "lessor worker: Slack refuses SLACK_BOT_TOKEN (invalid_auth): copy the Bot User OAuth Token (xoxb-...) "
+                "of the installed app from api.slack.com/apps, OAuth & Permissions"
+            ],
+        )
+
+
+async def test_a_slack_that_is_down_keeps_no_worker_from_starting(slack: RunningSandbox, tmp_path: Path) -> None:
+    async with dev_server() as temporal:
+        address = temporal.client.service_client.config.target_host
+        down = environment(slack, SLACK_API_URL="http://127.0.0.1:1/api/", TEMPORAL_ADDRESS=address, **SECRETS)
+        async with the_program("workflows", tmp_path, down) as process:
+            assert "127.0.0.1:1" in await line(process, "slack cannot be reached, starting without it")
+            await line(process, "worker-ready")
+            process.send_signal(signal.SIGTERM)
+            code, _ = await ended(process)
+            assert code == 0
