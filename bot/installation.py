@@ -82,10 +82,10 @@ async def introduce(slack: SlackClient, sleep: Callable[[float], Awaitable[None]
     )
 
 
-async def require_token(slack: SlackClient, seconds: float = 3.0) -> None:
-    """Ask Slack once whether it takes our token. Raises `StartError` for one that cannot work.
+async def tell_of_token(slack: SlackClient, seconds: float = 3.0) -> None:
+    """Ask Slack once whether it takes our token, and say on one line in the log what to do if not.
 
-    Anything else that keeps Slack from answering in time is one line in the log: it may be well again any moment.
+    For whoever has other things to do: leases end, and mail goes out, whatever Slack says.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -93,8 +93,9 @@ async def require_token(slack: SlackClient, seconds: float = 3.0) -> None:
     except SlackApiError as error:
         word = slack_errors.code(error)
         if word in slack_errors.TOKEN_PROBLEMS:
-            raise StartError(_wrong_token(word)) from error
-        _unasked(slack, word)
+            log.error("nobody is told anything in Slack", problem=_wrong_token(word))
+        else:
+            _unasked(slack, word)
     except slack_errors.UNREACHABLE as error:
         _unasked(slack, str(error) or type(error).__name__)
 

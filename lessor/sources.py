@@ -50,7 +50,13 @@ def _prometheus(source: PrometheusConfig, environ: Mapping[str, str]) -> Prometh
 
 
 def _cloudwatch(source: CloudWatchConfig, place: PlaceConfig, accounts: Accounts) -> CloudWatchSource:
-    account = Ec2Place(place.name, place.regions, role_arn=place.role_arn, external_id=external_id(place))
+    account = Ec2Place(
+        place.name,
+        place.regions,
+        role_arn=place.role_arn,
+        external_id=external_id(place),
+        external_id_env=place.external_id_env,
+    )
 
     # A call that nobody waits for any more must not hold the process up when it ends.
     limits = CONFIG.merge(AwsConfig(read_timeout=source.timeout.total_seconds()))

@@ -23,7 +23,7 @@ from activities.record import RecordActivities
 from activities.sweep import SweepActivities
 from bot.channels import Channels
 from bot.directory import slack_directory
-from bot.installation import StartError, require_token
+from bot.installation import tell_of_token
 from bot.notifier import SlackNotifier
 from bot.pictures import Pictures
 from bot.settings import slack_settings
@@ -69,15 +69,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = read_settings()
         settings.require("SLACK_BOT_TOKEN")
         live = LiveConfig.read(settings.lessor_config)
-        require_external_ids(live.config)
+        queues = wanted or needed(live.config)
+        if "aws" in queues:
+            require_external_ids(live.config)
         parts = open_parts(settings, live)
         besides = open_channels(settings, parts.config, parts.ledger)
     except (ConfigError, SettingsError, LedgerUnavailableError) as error:
         return _cannot_start(error)
     try:
         with served_metrics(settings.lessor_metrics_port):
-            asyncio.run(_serve(settings, parts, wanted or needed(parts.config), besides))
-    except (StartError, SettingsError) as error:
+            asyncio.run(_serve(settings, parts, queues, besides))
+    except SettingsError as error:
         return _cannot_start(error)
     finally:
         parts.ledger.close()
@@ -120,7 +122,7 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
         async with AsyncExitStack() as stack:
             session = await stack.enter_async_context(aiohttp.ClientSession())
             slack = _slack(settings, session)
-            client, _ = await asyncio.gather(_connected(stop), require_token(slack))
+            client, _ = await asyncio.gather(_connected(stop), tell_of_token(slack))
             if client is None:
                 return
             if "lessor" in queues:

@@ -173,8 +173,9 @@ class Courier:
 
     async def _send(self, wanted: Message) -> None:
         """One message; what does not get through by now is tried on beside those behind it."""
-        if wanted.until is not None:
-            self._late.take(wanted)
+        lasting = late.KEPT_AT_THE_END if self._book.lease.final else late.KEPT_FOR
+        if wanted.until is not None and workflow.patched(KEEPS_LATE):
+            self._late.take(wanted, lasting)
             return
         try:
             problem = late.without(await late.send(wanted))
@@ -182,7 +183,7 @@ class Courier:
             problem = calls.reason(error)
             if late.may_pass(error) and workflow.patched(KEEPS_LATE):
                 workflow.logger.warning("%s of %s is late: %s", late.kind(wanted), self._book.lease.id, problem)
-                self._late.take(wanted)
+                self._late.take(wanted, lasting)
                 for behind in self._queue:
                     self._late.overtake(behind.notice)
                 return

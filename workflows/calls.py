@@ -249,7 +249,7 @@ async def page(wanted: PageInput) -> Delivery:
         wanted,
         task_queue=contracts.QUEUE_SLACK,
         start_to_close_timeout=MESSAGE_TIMEOUT,
-        schedule_to_close_timeout=_left(wanted) if wanted.alarm is Alarm.BUDGET else SWEEP_LIMIT,
+        schedule_to_close_timeout=_left(wanted) or (None if wanted.alarm is Alarm.BUDGET else SWEEP_LIMIT),
         heartbeat_timeout=HEARTBEAT,
         retry_policy=retries.RETRY_LATE if wanted.until else retries.RETRY_MESSAGE,
         summary=f"tell people: {wanted.alarm.value}, {wanted.subject}"[:150],

@@ -6,7 +6,7 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError, FailureError
 
 from workflows import calls, extending, owning
-from workflows.book import Book, Courier
+from workflows.book import KEEPS_LATE, Book, Courier
 from workflows.life import Life
 from workflows.updates import ActUpdates
 
@@ -45,7 +45,8 @@ class Entity(ActUpdates):
             # The run method refuses: an error here would leave the SDK with a coroutine that nobody awaits.
             return
         self._book = _book(start)
-        self._book.pages.extend(start.pages)
+        if start.pages and workflow.patched(KEEPS_LATE):
+            self._book.pages.extend(start.pages)
         self._courier = Courier(self._book, start.notices)
         self._book.on_events(self._courier.tell)
         if start.lease is not None and start.resumed:

@@ -15,7 +15,10 @@ with workflow.unsafe.imports_passed_through():
     from lessor.contracts import Delivery, Notice, NotifyInput, PageInput
 
 KEPT_FOR = timedelta(days=1)
-"""How long a message is tried on: an outage is over by then, and a workflow that has nothing else to do may end."""
+"""How long a message is tried on: an outage is over by then."""
+
+KEPT_AT_THE_END = timedelta(hours=2)
+"""The same where nothing else is left to do: what is found again later is taken down by a run that waits for this."""
 
 _TROUBLE = (Notice.BLOCKED, Notice.HELD_UP, Notice.STOP_FAILED, Notice.RESUME_FAILED, Notice.UNFIT)
 _ASKING = (Notice.REMINDER, Notice.ESCALATED)
@@ -25,6 +28,9 @@ OVERTAKES = {
     Notice.EXTENSION_DECIDED: (Notice.EXTENSION_ASKED, *_ASKING),
     Notice.CLOSED: _TROUBLE,
     Notice.FAILED: _TROUBLE,
+    Notice.STOPPED: (Notice.STOP_FAILED,),
+    Notice.RESTORED: (Notice.STOPPED,),
+    Notice.RESUMED: (Notice.SUSPENDED, Notice.PAUSED, Notice.RESUME_FAILED),
 }
 """What nobody has to hear late, besides an earlier message of the same kind, once these are on their way."""
 
@@ -49,10 +55,10 @@ class Late:
         """Those that the next run has to go on with."""
         return tuple(message for message, _ in self._tries.values())
 
-    def take(self, wanted: Message) -> None:
-        """Try this on, in the place of an earlier one of its kind."""
+    def take(self, wanted: Message, lasting: timedelta) -> None:
+        """Try this on for so long, or until when it says, in the place of an earlier one of its kind."""
         self._drop(kind(wanted))
-        kept = replace(wanted, until=wanted.until or workflow.now() + KEPT_FOR)
+        kept = replace(wanted, until=wanted.until or workflow.now() + lasting)
         self._tries[kind(kept)] = (kept, asyncio.create_task(self._try(kept)))
 
     def overtake(self, by: Notice) -> None:
@@ -71,8 +77,10 @@ class Late:
         # Taken out first: what is being recorded must not be cut off when a newer one of its kind comes.
         del self._tries[kind(wanted)]
         self._settling += 1
-        await self._settled(wanted, problem)
-        self._settling -= 1
+        try:
+            await self._settled(wanted, problem)
+        finally:
+            self._settling -= 1
 
 
 async def send(wanted: Message) -> Delivery:

@@ -1,4 +1,4 @@
-"""What a project may be called: quotas, budgets and idle terms of `lessor.yaml` know it by the same name."""
+"""What a project may be called: quotas, budgets and idle terms of `lessor.yaml` speak of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", re.IGNORECASE | re.ASCII)
 
 
 def misnamed(project: str) -> FieldError | None:
-    """What is wrong with the name of a project; none at all is fine, and it is counted in lower case."""
+    """What is wrong with the name of a project; none at all is fine. Quotas count it in lower case."""
     name = project.strip()
     if len(name) > PROJECT_MAX:
         return FieldError("project", f"has {len(name):,} characters; at most {PROJECT_MAX} are allowed")

@@ -16,7 +16,7 @@ from lessor.guarding.notebook import Notebook
 from lessor.guarding.telling import Teller, audience
 from lessor.guarding.words import SlackWords
 from lessor.notify.opening import open_channels
-from lessor.placing import ec2_places, kubernetes_provider, require_external_ids
+from lessor.placing import ec2_places, kubernetes_provider
 from lessor.pooling import machines_provider
 from lessor.ports import Provider
 from lessor.providers.aws import Ec2Provider
@@ -35,7 +35,6 @@ def notebook_of(settings: Settings) -> Path:
 @contextmanager
 def open_guard(settings: Settings, live: LiveConfig, clock: Callable[[], datetime]) -> Iterator[Guard]:
     """A guard over the configured places; nothing is connected yet. Raises `SettingsError` for a missing secret."""
-    require_external_ids(live.config)
     records = Records(settings.database_url)
     notebook = Notebook(notebook_of(settings), clock)
     channels = _channels(settings, live, notebook, clock)

@@ -18,7 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from lessor.domain.usage import Reading, Subject
 from lessor.providers.aws.errors import ACCESS, AGAIN, CLOCK, IDENTITY
-from lessor.refusals import TelemetryError
+from lessor.refusals import PermanentError, TelemetryError
 from lessor.telemetry.figures import UTILISATION, Card, Figure, Figures, Points, cards, wanted
 
 AT_ONCE = 500
@@ -97,6 +97,8 @@ class CloudWatchSource:
                 listed += page.get("Metrics", ())
         except (ClientError, BotoCoreError) as error:
             raise self._refused(error, region) from None
+        except PermanentError as error:
+            raise self._failed(f"cannot be asked: {error}") from None
         found = cards(region, listed)
         with self._lock:
             self._listed[region] = (self._clock(), found)
@@ -122,6 +124,8 @@ class CloudWatchSource:
                     points[number].update(zip(result["Timestamps"], result["Values"], strict=True))
         except (ClientError, BotoCoreError) as error:
             raise self._refused(error, region) from None
+        except PermanentError as error:
+            raise self._failed(f"cannot be asked: {error}") from None
         except (LookupError, TypeError, ValueError):
             raise self._failed(
                 f"gave figures that cannot be read in {region}; check that nothing else answers"

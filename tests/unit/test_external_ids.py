@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import bot.__main__
-import lessor.guard
 import workflows.__main__
 from lessor.config import load
 from lessor.placing import ec2_places, require_external_ids
@@ -41,9 +40,8 @@ def test_without_it_places_can_still_be_named(monkeypatch: pytest.MonkeyPatch) -
     [
         (lambda: workflows.__main__.main([]), "worker"),
         (bot.__main__.main, "bot"),
-        (lessor.guard.main, "guard"),
     ],
-    ids=["worker", "bot", "guard"],
+    ids=["worker", "bot"],
 )
 def test_whoever_keeps_places_up_does_not_start_without_it(
     main: Callable[[], int],
