@@ -198,7 +198,8 @@ class Buttons:
         """A button that has to be pressed twice."""
         label = self._word(word, lease_id)
         title, text, no = (self._word(f"{question}_{part}", lease_id) for part in ("title", "text", "no"))
-        return button(label, action, lease_id, style=style, confirm=confirmation(title, text, label, no, style))
+        first = confirmation(title, text, label, no, style or "danger")
+        return button(label, action, lease_id, style=style, confirm=first)
 
     def _word(self, word: str, lease_id: str = "") -> str:
         return self._wording.part("buttons.j2", word, lease_id=lease_id)
