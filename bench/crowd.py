@@ -53,8 +53,9 @@ async def run(scale: float) -> list[Result]:
             raise RuntimeError(f"everything before the end took {late:.0f} s too long; raise SETUP_SECONDS")
         found: list[Result] = []
         try:
-            async for result in _results(on, leases, timers, stops, at):
-                found.append(result)
+            for part in (_end(on, leases, timers, stops, at), _recover(on, leases, stops)):
+                async for result in part:
+                    found.append(result)
         except BaseException:
             table(found)  # What half an hour has shown is not lost with the rest.
             raise
@@ -87,15 +88,6 @@ async def _set_up(on: Stage, count: int, at: datetime) -> tuple[list[str], list[
         # A lease that was ready only after its warning was due is not warned any more.
         await each(due, on.warned)
     return leases, timers, stops
-
-
-async def _results(
-    on: Stage, leases: list[str], timers: list[Any], stops: list[Any], at: datetime
-) -> AsyncIterator[Result]:
-    async for result in _end(on, leases, timers, stops, at):
-        yield result
-    async for result in _recover(on, leases, stops):
-        yield result
 
 
 async def _recover(on: Stage, leases: list[str], stops: list[Any]) -> AsyncIterator[Result]:

@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 class StartError(Exception):
-    """The program cannot start; the message is one line that says what to do."""
+    """The bot cannot start; the message is one line that says what to do."""
 
 
 @dataclass(frozen=True)

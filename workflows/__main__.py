@@ -118,13 +118,13 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
     loop = asyncio.get_running_loop()
     for signum in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signum, stop.set)
+    client = await _connected(stop)
+    if client is None:
+        return
     with activity_threads(queues) as threads:
         async with AsyncExitStack() as stack:
             session = await stack.enter_async_context(aiohttp.ClientSession())
             slack = _slack(settings, session)
-            client, _ = await asyncio.gather(_connected(stop), tell_of_token(slack))
-            if client is None:
-                return
             if "lessor" in queues:
                 await _keep_schedules(client, parts.config)
             activities, notifier = _activities(settings, parts, client, slack, session, besides)
@@ -132,6 +132,7 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
                 await stack.enter_async_context(worker)
             current = keep_current(parts.live, lambda page: notifier.page(page, utc_now()))
             stack.callback(asyncio.ensure_future(current).cancel)
+            stack.callback(asyncio.ensure_future(tell_of_token(slack)).cancel)
             told = _tell_of_rights(parts, queues, lambda page: notifier.page(page, utc_now()))
             stack.callback(asyncio.ensure_future(told).cancel)
             log.info("worker-ready", queues=queues)

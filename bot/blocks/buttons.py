@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from slack_sdk.models.blocks import ButtonElement
 
 from bot.blocks.message import button, confirmation
 from bot.ids import Do
-from bot.stakes import approval_priced, approval_typed, grant_priced, grant_typed
+from lessor.domain.extension import wish_cost
 from lessor.domain.ladder import Why
 from lessor.domain.lease import Lease, State
-from lessor.domain.transitions import BEFORE_USE
+from lessor.domain.money import Money
+from lessor.domain.stepup import needs_typing
+from lessor.domain.transitions import BEFORE_USE, total_cost
 from lessor.rendering import Renderer
 
 
@@ -27,14 +30,8 @@ class Buttons:
 
     def verdict(self, lease: Lease, now: datetime) -> list[ButtonElement]:
         """All ways to decide a request: at once or by typing it out, on other terms, not at all, not yet."""
-        if approval_typed(lease, now):
-            yes = self.approve_typed(lease.id)
-        elif approval_priced(lease, now):
-            yes = self._primary(Do.APPROVE, "approve", lease.id)
-        else:
-            yes = self._asking(Do.APPROVE, "approve", "unpriced", lease.id, style="primary")
         return [
-            yes,
+            self._yes(Do.APPROVE, "approve", self.approve_typed, lease, total_cost(lease, now)),
             self._plain(Do.COUNTER, "counter", lease.id),
             button(self._word("deny", lease.id), Do.DENY, lease.id, style="danger"),
             self._plain(Do.ASK, "ask", lease.id),
@@ -46,13 +43,10 @@ class Buttons:
 
     def wish_verdict(self, lease: Lease) -> list[ButtonElement]:
         """Grant, at once or by typing it out, and reject."""
-        if grant_typed(lease):
-            yes = self.grant_typed(lease.id)
-        elif grant_priced(lease):
-            yes = self._primary(Do.GRANT, "grant", lease.id)
-        else:
-            yes = self._asking(Do.GRANT, "grant", "unpriced", lease.id, style="primary")
-        return [yes, button(self._word("reject", lease.id), Do.REJECT, lease.id, style="danger")]
+        reject = button(self._word("reject", lease.id), Do.REJECT, lease.id, style="danger")
+        if lease.wish is None:
+            return [self._primary(Do.GRANT, "grant", lease.id), reject]
+        return [self._yes(Do.GRANT, "grant", self.grant_typed, lease, wish_cost(lease, lease.wish)), reject]
 
     def countered(self, lease_id: str) -> list[ButtonElement]:
         """For the requester, to whom other terms are proposed."""
@@ -181,6 +175,16 @@ class Buttons:
     def _restore(self, lease: Lease, now: datetime) -> list[ButtonElement]:
         possible = lease.stoppable and lease.last_end and lease.last_end >= now + lease.terms.min_duration
         return [self._primary(Do.RESTORE, "restore", lease.id)] if possible else []
+
+    def _yes(
+        self, action: Do, word: str, typed: Callable[[str], ButtonElement], lease: Lease, cost: Money | None
+    ) -> ButtonElement:
+        """To agree to what costs so much; the workflow checks again what has to be typed out."""
+        if needs_typing(lease, cost):
+            return typed(lease.id)
+        if cost is None:
+            return self._asking(action, word, "unpriced", lease.id, style="primary")
+        return self._primary(action, word, lease.id)
 
     def _primary(self, action: Do, word: str, lease_id: str) -> ButtonElement:
         return button(self._word(word, lease_id), action, lease_id, style="primary")
