@@ -55,6 +55,10 @@ class _Voice:
         where = {title.lower().replace(" ", "_"): where for title, where, _ in links(sandbox)}
         self._line(event="up", links=where)
 
+    def stopped(self) -> None:
+        self.console.print("Everything is stopped.")
+        self._line(event="down")
+
     def refused(self, code: str, message: str, then: str = "") -> None:
         for line in message.splitlines():
             self.console.print(f"[bold red]lessor up:[/] {escape(line)}", soft_wrap=True)
@@ -110,7 +114,7 @@ async def _serve(supervisor: Supervisor, sandbox: Sandbox, voice: _Voice) -> int
     try:
         await stoppable(supervisor, until_told, voice.console)
     except asyncio.CancelledError:
-        voice.console.print("Everything is stopped.")
+        voice.stopped()
         return EXIT_OK
     except ChildFailedError as failed:
         voice.failed(failed)

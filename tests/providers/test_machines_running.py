@@ -11,11 +11,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from lessor.providers.machines import running
 from lessor.providers.machines.running import Ran, run
+from tests.processes import alive
 from tests.providers.attempts import Stopped
 
 LONG = timedelta(seconds=20)
@@ -148,6 +148,6 @@ def gone(pids: Sequence[int] | Any) -> bool:
     give_up = time.monotonic() + 60
     left = list(pids)
     while left and time.monotonic() < give_up:
-        left = [pid for pid in left if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
+        left = [pid for pid in left if alive(pid)]
         time.sleep(0.02)
     return not left

@@ -26,6 +26,7 @@ from lessor.sandbox.children import (
 )
 from lessor.sandbox.leash import Leash
 from lessor.sandbox.supervisor import Restarts, Supervisor, read_tail
+from tests.processes import alive
 
 FAKE = Path(__file__).with_name("fake_child.py")
 QUICK = Restarts(most=2, window=60, first_pause=0.01, longest_pause=0.02)
@@ -241,7 +242,3 @@ async def until(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 def _wrote(ready: Path, run: Started) -> bool:
     return ready.exists() and ready.read_text() == str(run.pid)
-
-
-def alive(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE

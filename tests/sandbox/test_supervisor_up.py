@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 from rich.console import Console
 
@@ -23,6 +22,7 @@ from lessor.sandbox import portplan, up
 from lessor.sandbox.children import Child
 from lessor.sandbox.datadir import DataDirectoryError, claimed
 from lessor.sandbox.programs import Sandbox, programs, temporal_program
+from tests.processes import alive
 
 FAKE = Path(__file__).with_name("fake_child.py")
 
@@ -70,7 +70,7 @@ def test_ctrl_c_stops_every_child_and_exits_0(tmp_path: Path) -> None:
         pids = _pids(tmp_path / "data")
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
-    assert not [pid for pid in pids if _alive(pid)]
+    assert not [pid for pid in pids if alive(pid)]
     assert "Everything is stopped." in (tmp_path / "output").read_text()
 
 
@@ -81,6 +81,7 @@ def test_for_programs_everything_is_one_json_object_a_line(tmp_path: Path) -> No
         assert process.wait(60) == 0
     lines = [json.loads(line) for line in (tmp_path / "output").read_text().splitlines()]
     seen = [(line["event"], line.get("program")) for line in lines]
+    assert seen.pop() == ("down", None)
     assert {*seen[:4]} == {(event, name) for event in ("starting", "ready") for name in ("deaf", "plain")}
     assert seen[4] == ("up", None)
     assert {*seen[5:]} == {("killed", "deaf"), ("stopped", "plain")}
@@ -110,10 +111,10 @@ def test_for_programs_a_refusal_and_a_failure_are_objects_too(
 def test_children_end_even_when_the_supervisor_is_killed_without_warning(tmp_path: Path) -> None:
     with running(tmp_path / "data") as process:
         pids = _pids(tmp_path / "data")
-        assert all(_alive(pid) for pid in pids)
+        assert all(alive(pid) for pid in pids)
         process.kill()
         process.wait(60)
-        _until(lambda: not any(_alive(pid) for pid in pids))
+        _until(lambda: not any(alive(pid) for pid in pids))
 
 
 def test_a_data_directory_in_use_is_refused_by_name_and_holder(tmp_path: Path) -> None:
@@ -254,7 +255,3 @@ def _until(condition: Callable[[], bool], seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < deadline, "not seen in time"
         time.sleep(0.02)
-
-
-def _alive(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
