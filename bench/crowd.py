@@ -21,7 +21,7 @@ from lessor.domain.terms import Terms
 
 LEASES = 2_000
 CACHE = 5_000
-SETUP_SECONDS = 0.55
+SETUP_SECONDS = 0.7
 """For each lease and its floors, to be active and asleep before the end comes."""
 
 APART_SECONDS = 0.1

@@ -37,6 +37,7 @@ from lessor.leaving import leave
 from lessor.ledger import open_ledger
 from lessor.ports import Team
 from lessor.runs import TemporalRuns
+from workflows.turnover import Turnover, begin_tidying
 from workflows.worker import CONCURRENCY, IN_CACHE, Activities, activity_threads, build_workers
 
 APPROVAL = StepSpec("team lead", (f"lead:{TEAM}",))
@@ -96,16 +97,22 @@ async def _serve(wanted: argparse.Namespace) -> None:
     client = await Client.connect(wanted.address, data_converter=converter)
     with activity_threads() as threads:
         async with AsyncExitStack() as stack:
-            for worker in _workers(client, wanted, threads):
+            turnover = Turnover()
+            for worker in _workers(client, wanted, threads, turnover):
                 await stack.enter_async_context(worker)
+            if wanted.kind == "product":
+                stack.callback(begin_tidying(turnover, wanted.cache).cancel)
             print("ready", flush=True)
             await stop.wait()
 
 
-def _workers(client: Client, wanted: argparse.Namespace, threads: ThreadPoolExecutor) -> list[Worker]:
+def _workers(
+    client: Client, wanted: argparse.Namespace, threads: ThreadPoolExecutor, turnover: Turnover
+) -> list[Worker]:
     if wanted.kind == "bare":
         return [_bare(client, wanted.cache, threads)]
-    return build_workers(client, ports_of(client, wanted.ledger, _now), threads, max_cached_workflows=wanted.cache)
+    ports = ports_of(client, wanted.ledger, _now)
+    return build_workers(client, ports, threads, max_cached_workflows=wanted.cache, turnover=turnover)
 
 
 def _judge(case: Case) -> Decision:

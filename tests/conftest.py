@@ -50,6 +50,14 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.freeze()
 
 
+@pytest.fixture
+def collector() -> Iterator[None]:
+    """For tests of when garbage is searched for: the next test finds that as this one did."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+
+
 BOTH = [pytest.param("sqlite"), pytest.param("postgresql", marks=pytest.mark.postgres)]
 
 

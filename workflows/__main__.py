@@ -53,7 +53,8 @@ from lessor.sources import telemetry_of
 from lessor.when.calendar import Calendar
 from lessor.wiring import Parts, build_survey, connect_temporal, judge, open_parts, utc_now
 from workflows.schedule import drop_schedule, keep_schedule, meter_schedule, people_schedule, sweep_schedule
-from workflows.worker import PROVIDERS, QUEUES, Activities, activity_threads, build_workers
+from workflows.turnover import Turnover, begin_tidying
+from workflows.worker import CACHED, PROVIDERS, QUEUES, Activities, activity_threads, build_workers
 
 log = structlog.get_logger("lessor.worker")
 
@@ -128,8 +129,10 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
             if "lessor" in queues:
                 await _keep_schedules(client, parts.config)
             activities, notifier = _activities(settings, parts, client, slack, session, besides)
-            for worker in build_workers(client, activities, threads, queues=queues):
+            turnover = Turnover()
+            for worker in build_workers(client, activities, threads, queues=queues, turnover=turnover):
                 await stack.enter_async_context(worker)
+            stack.callback(begin_tidying(turnover, CACHED).cancel)
             current = keep_current(parts.live, lambda page: notifier.page(page, utc_now()))
             stack.callback(asyncio.ensure_future(current).cancel)
             stack.callback(asyncio.ensure_future(tell_of_token(slack)).cancel)

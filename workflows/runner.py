@@ -7,6 +7,7 @@ A payload codec still works; one that needs a context would get none, and then t
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation
@@ -18,6 +19,7 @@ from temporalio.workflow import Info
 
 from workflows.lean import apart
 from workflows.queries import QueriesLast
+from workflows.turnover import Turnover
 
 NOWHERE = StorageDriverStoreContext(target=None)
 
@@ -25,12 +27,16 @@ NOWHERE = StorageDriverStoreContext(target=None)
 class ContextFree(WorkflowInstance):
     """A workflow whose payloads are the same whatever command they belong to."""
 
-    def __init__(self, inner: WorkflowInstance) -> None:
+    def __init__(self, inner: WorkflowInstance, turnover: Turnover) -> None:
         self._inner = inner
+        self._turnover = turnover
         self._queries = QueriesLast(inner.activate)
 
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
-        return self._queries.activate(act)
+        try:
+            return self._queries.activate(act)
+        finally:
+            self._turnover.seen(act)
 
     def get_serialization_context(self, command_info: Any) -> None:
         return None
@@ -45,8 +51,14 @@ class ContextFree(WorkflowInstance):
         return self._inner.get_thread_id()
 
 
+@dataclass(frozen=True)
 class ContextFreeRunner(SandboxedWorkflowRunner):
-    """The SDK's sandbox with its restrictions; only what is asked about payloads is answered without entering it."""
+    """The SDK's sandbox with its restrictions; only what is asked about payloads is answered without entering it.
+
+    `turnover` is told of all that the workflows do.
+    """
+
+    turnover: Turnover = field(default_factory=Turnover)
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
-        return ContextFree(super().create_instance(apart(det)))
+        return ContextFree(super().create_instance(apart(det)), self.turnover)

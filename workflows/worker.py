@@ -28,6 +28,7 @@ from workflows.near import Near
 from workflows.people import PeopleSweepWorkflow
 from workflows.runner import ContextFreeRunner
 from workflows.sweep import SweepWorkflow
+from workflows.turnover import Turnover
 
 QUEUES = {
     "lessor": contracts.TASK_QUEUE,
@@ -44,12 +45,15 @@ PROVIDERS = ("aws", "kubernetes", "machines")
 CONCURRENCY = 64
 """Activities at once in each queue, and local ones as well."""
 
-IN_CACHE = timedelta(seconds=60)
+CACHED = 1_000
+"""Workflows that a worker keeps in memory between their tasks; the others are played back when they have one."""
+
+IN_CACHE = timedelta(seconds=90)
 """How long a workflow task waits for the worker that has the workflow in its cache before any other gets it.
 
-Then it comes with the whole history, from a queue that is asked less often. When thousands of leases end at the same
-instant, the SDK's 10 s are over before the first task of each is done, and the last end would be noticed more than
-twice as late. After a crash, what was meant for the dead worker in its last moments waits so long.
+Then it comes with the whole history, from a queue that is asked only when nothing else is left to do. When thousands of
+leases end at the same instant, the SDK's 10 s are over before the first task of each is done, and the last end would be
+noticed more than twice as late. After a crash, what was meant for the dead worker in its last moments waits so long.
 """
 
 PASSED_THROUGH = (
@@ -115,9 +119,13 @@ def build_workers(
     threads: ThreadPoolExecutor,
     *,
     queues: Iterable[str] = tuple(QUEUES),
-    max_cached_workflows: int = 1_000,
+    max_cached_workflows: int = CACHED,
+    turnover: Turnover | None = None,
 ) -> list[Worker]:
-    """Workers for the named queues, on `activity_threads` of them. Raises ValueError for a name not in `QUEUES`."""
+    """Workers for the named queues, on `activity_threads` of them. Raises ValueError for a name not in `QUEUES`.
+
+    `turnover` is told of all that the workflows do.
+    """
     names = list(queues)
     unknown = [name for name in names if name not in QUEUES]
     if unknown:
@@ -127,12 +135,14 @@ def build_workers(
     if "lessor" in names:
         # Places of different kinds share their activities.
         found["lessor"] = list(dict.fromkeys(one for name in ("lessor", *near) for one in found[name]))
-    return [_worker(client, name, found[name], threads, max_cached_workflows, near) for name in names]
+    runner = workflow_runner(turnover)
+    return [_worker(client, name, found[name], threads, max_cached_workflows, near, runner) for name in names]
 
 
-def workflow_runner() -> ContextFreeRunner:
+def workflow_runner(turnover: Turnover | None = None) -> ContextFreeRunner:
     """The sandbox in which our workflows run, in production and when a stored history is replayed."""
-    return ContextFreeRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
+    restrictions = SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
+    return ContextFreeRunner(restrictions=restrictions, turnover=turnover or Turnover())
 
 
 def _worker(
@@ -142,6 +152,7 @@ def _worker(
     threads: ThreadPoolExecutor,
     max_cached_workflows: int,
     near: Sequence[str],
+    runner: ContextFreeRunner,
 ) -> Worker:
     interceptors: list[Interceptor] = [SizeLimit()]
     if name == "lessor":
@@ -153,7 +164,7 @@ def _worker(
         activities=activities,
         activity_executor=threads,
         interceptors=interceptors,
-        workflow_runner=workflow_runner(),
+        workflow_runner=runner,
         max_cached_workflows=max_cached_workflows if name == "lessor" else 0,
         max_concurrent_activities=CONCURRENCY,
         max_concurrent_local_activities=CONCURRENCY,
