@@ -33,12 +33,12 @@ from lessor.domain.case import Case
 from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.people import Person, Presence
 from lessor.domain.policy import Decision, Outcome, Reason, StepSpec
+from lessor.garbage import Turnover
 from lessor.leaving import leave
 from lessor.ledger import open_ledger
 from lessor.ports import Team
 from lessor.runs import TemporalRuns
-from workflows.turnover import Turnover, begin_tidying
-from workflows.worker import CONCURRENCY, IN_CACHE, Activities, activity_threads, build_workers
+from workflows.worker import CONCURRENCY, IN_CACHE, Activities, activity_threads, begin_tidying, build_workers
 
 APPROVAL = StepSpec("team lead", (f"lead:{TEAM}",))
 

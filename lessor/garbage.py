@@ -1,8 +1,8 @@
 """When garbage is searched for: everything else in a process waits for a search.
 
 Python would search among all that is alive each time that a fourth more has come to it: 0.2 seconds for what a bot has
-loaded, twice that when thousands of commands wait, and more than the two seconds after which Temporal's SDK takes a
-workflow for stuck when a worker holds a thousand of them.
+loaded, twice that when thousands of commands wait, and one or two for a thousand leases that a worker holds; after two
+Temporal's SDK takes a workflow for stuck.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable
+from threading import Lock
 
 QUIET_SECONDS = 2.0
 """Whoever has not been asked for anything for so long is unlikely to be while a search lasts."""
@@ -28,6 +29,28 @@ def settle() -> None:
     gc.set_threshold(young, middle, NEVER)
     gc.collect()
     gc.freeze()
+
+
+class Turnover:
+    """When somebody last had something to do here, and how much has been thrown away. Any thread may tell it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last = float("-inf")
+        self._thrown = 0
+        self._lock = Lock()
+
+    def seen(self, thrown: int) -> None:
+        """Somebody had something to do, and threw so much away."""
+        with self._lock:
+            self._last = self._clock()
+            self._thrown += thrown
+
+    def thrown(self) -> int:
+        return self._thrown
+
+    def silent_for(self, seconds: float) -> bool:
+        return self._clock() - self._last > seconds
 
 
 class Tidying:

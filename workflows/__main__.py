@@ -37,6 +37,7 @@ from lessor.domain.idle_plan import IdlePlan
 from lessor.domain.quota import QuotaPlan
 from lessor.domain.request import Place
 from lessor.drawing import Drawer
+from lessor.garbage import Turnover
 from lessor.leaving import leave
 from lessor.logs import log_without_values
 from lessor.metrics import served_metrics
@@ -53,8 +54,7 @@ from lessor.sources import telemetry_of
 from lessor.when.calendar import Calendar
 from lessor.wiring import Parts, build_survey, connect_temporal, judge, open_parts, utc_now
 from workflows.schedule import drop_schedule, keep_schedule, meter_schedule, people_schedule, sweep_schedule
-from workflows.turnover import Turnover, begin_tidying
-from workflows.worker import CACHED, PROVIDERS, QUEUES, Activities, activity_threads, build_workers
+from workflows.worker import PROVIDERS, QUEUES, Activities, activity_threads, begin_tidying, build_workers
 
 log = structlog.get_logger("lessor.worker")
 
@@ -132,7 +132,7 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
             turnover = Turnover()
             for worker in build_workers(client, activities, threads, queues=queues, turnover=turnover):
                 await stack.enter_async_context(worker)
-            stack.callback(begin_tidying(turnover, CACHED).cancel)
+            stack.callback(begin_tidying(turnover).cancel)
             current = keep_current(parts.live, lambda page: notifier.page(page, utc_now()))
             stack.callback(asyncio.ensure_future(current).cancel)
             stack.callback(asyncio.ensure_future(tell_of_token(slack)).cancel)

@@ -17,9 +17,9 @@ from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import Info
 
+from lessor.garbage import Turnover
 from workflows.lean import apart
 from workflows.queries import QueriesLast
-from workflows.turnover import Turnover
 
 NOWHERE = StorageDriverStoreContext(target=None)
 
@@ -36,7 +36,7 @@ class ContextFree(WorkflowInstance):
         try:
             return self._queries.activate(act)
         finally:
-            self._turnover.seen(act)
+            self._turnover.seen(thrown=any(job.HasField("remove_from_cache") for job in act.jobs))
 
     def get_serialization_context(self, command_info: Any) -> None:
         return None
@@ -55,7 +55,7 @@ class ContextFree(WorkflowInstance):
 class ContextFreeRunner(SandboxedWorkflowRunner):
     """The SDK's sandbox with its restrictions; only what is asked about payloads is answered without entering it.
 
-    `turnover` is told of all that the workflows do.
+    `turnover` is told whenever a workflow has something to do, and of each that leaves the cache.
     """
 
     turnover: Turnover = field(default_factory=Turnover)

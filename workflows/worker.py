@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from activities.record import RecordActivities
 from activities.sizes import SizeLimit
 from activities.sweep import SweepActivities
 from lessor import contracts
+from lessor.garbage import Tidying, Turnover, settle
 from workflows.lean import Lean
 from workflows.lease import LeaseWorkflow
 from workflows.meter import MeterWorkflow
@@ -28,7 +30,6 @@ from workflows.near import Near
 from workflows.people import PeopleSweepWorkflow
 from workflows.runner import ContextFreeRunner
 from workflows.sweep import SweepWorkflow
-from workflows.turnover import Turnover
 
 QUEUES = {
     "lessor": contracts.TASK_QUEUE,
@@ -47,6 +48,9 @@ CONCURRENCY = 64
 
 CACHED = 1_000
 """Workflows that a worker keeps in memory between their tasks; the others are played back when they have one."""
+
+SHARE = 4
+"""When a fourth of what the cache may hold has left it, garbage is searched for at once."""
 
 IN_CACHE = timedelta(seconds=90)
 """How long a workflow task waits for the worker that has the workflow in its cache before any other gets it.
@@ -124,7 +128,7 @@ def build_workers(
 ) -> list[Worker]:
     """Workers for the named queues, on `activity_threads` of them. Raises ValueError for a name not in `QUEUES`.
 
-    `turnover` is told of all that the workflows do.
+    `turnover` is told whenever a workflow has something to do, and of each that leaves the cache.
     """
     names = list(queues)
     unknown = [name for name in names if name not in QUEUES]
@@ -137,6 +141,17 @@ def build_workers(
         found["lessor"] = list(dict.fromkeys(one for name in ("lessor", *near) for one in found[name]))
     runner = workflow_runner(turnover)
     return [_worker(client, name, found[name], threads, max_cached_workflows, near, runner) for name in names]
+
+
+def begin_tidying(turnover: Turnover, cached: int = CACHED) -> asyncio.Future[None]:
+    """Call it once the workers run, with what they tell and how many workflows they may cache.
+
+    Searches for garbage until it is cancelled: a workflow that leaves the cache leaves thousands of objects that hold
+    each other.
+    """
+    settle()
+    most = max(cached // SHARE, 1)
+    return asyncio.ensure_future(Tidying(turnover.silent_for, turnover.thrown, most).keep())
 
 
 def workflow_runner(turnover: Turnover | None = None) -> ContextFreeRunner:

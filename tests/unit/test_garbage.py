@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from lessor.garbage import EVERY_SECONDS, LONGEST_SECONDS, NEVER, QUIET_SECONDS, Tidying, settle
+from lessor.garbage import EVERY_SECONDS, LONGEST_SECONDS, NEVER, QUIET_SECONDS, Tidying, Turnover, settle
 
 
 class Cycle:
@@ -101,3 +101,17 @@ def test_where_nothing_was_thrown_away_nothing_is_searched_for_before_long(day: 
     assert tidying.look()
     day.now += LONGEST_SECONDS
     assert tidying.look()
+
+
+def test_it_is_silent_once_nobody_has_had_anything_to_do_for_so_long() -> None:
+    now = 100.0
+    turnover = Turnover(lambda: now)
+    assert turnover.silent_for(2)
+    turnover.seen(thrown=0)
+    now = 102.0
+    assert not turnover.silent_for(2)
+    now = 102.1
+    assert turnover.silent_for(2)
+    turnover.seen(thrown=2)
+    turnover.seen(thrown=1)
+    assert turnover.thrown() == 3
