@@ -98,10 +98,11 @@ async def _serve(wanted: argparse.Namespace) -> None:
     with activity_threads() as threads:
         async with AsyncExitStack() as stack:
             turnover = Turnover()
-            for worker in _workers(client, wanted, threads, turnover):
-                await stack.enter_async_context(worker)
+            workers = _workers(client, wanted, threads, turnover)
             if wanted.kind == "product":
                 stack.callback(begin_tidying(turnover, wanted.cache).cancel)
+            for worker in workers:
+                await stack.enter_async_context(worker)
             print("ready", flush=True)
             await stop.wait()
 

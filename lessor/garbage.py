@@ -17,6 +17,9 @@ QUIET_SECONDS = 2.0
 """Whoever has not been asked for anything for so long is unlikely to be while a search lasts."""
 
 EVERY_SECONDS = 60.0
+SELDOM_SECONDS = 300.0
+"""Where nothing is known to have been thrown away, at a quiet moment: something always is."""
+
 LONGEST_SECONDS = 600.0
 """One that is never quiet searches all the same, so that its memory has a bound."""
 
@@ -32,7 +35,7 @@ def settle() -> None:
 
 
 class Turnover:
-    """When somebody last had something to do here, and how much has been thrown away. Any thread may tell it."""
+    """When a workflow last had something to do, and how many have left the cache. Any thread may tell it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -41,7 +44,7 @@ class Turnover:
         self._lock = Lock()
 
     def seen(self, thrown: int) -> None:
-        """Somebody had something to do, and threw so much away."""
+        """One had something to do; so many have left by it."""
         with self._lock:
             self._last = self._clock()
             self._thrown += thrown
@@ -57,8 +60,8 @@ class Tidying:
     """Searches for old garbage once a minute, at a quiet moment.
 
     `silent_for` says whether nobody has asked for anything for so many seconds. `litter` counts what has been thrown
-    away so far, where that is known: without any since the last search there is hardly a reason for one, and `most` of
-    it is searched for at once. `clock` gives seconds, as `time.monotonic` does.
+    away so far, where that is known: without any since the last search there is hardly a reason for one, so it comes
+    after five minutes; `most` of it is searched for at once. `clock` gives seconds, as `time.monotonic` does.
     """
 
     def __init__(
@@ -72,13 +75,14 @@ class Tidying:
         self._litter = litter
         self._most = most
         self._clock = clock
-        self._searched()
+        self._searched(self._counted())
 
     def look(self) -> bool:
         """Search when it is due; whether it did."""
-        if due := self._due():
+        counted = self._counted()
+        if due := self._due(counted):
             gc.collect()
-            self._searched()
+            self._searched(counted)
         return due
 
     async def keep(self) -> None:
@@ -87,13 +91,15 @@ class Tidying:
             await asyncio.sleep(QUIET_SECONDS)
             self.look()
 
-    def _due(self) -> bool:
-        since = self._clock() - self._last
-        thrown = self._litter() - self._known if self._litter else 1
+    def _counted(self) -> int:
+        return self._litter() if self._litter else 0
+
+    def _due(self, counted: int) -> bool:
+        since, thrown = self._clock() - self._last, counted - self._known
         if since >= LONGEST_SECONDS or thrown >= self._most:
             return True
-        return since >= EVERY_SECONDS and thrown > 0 and self._silent_for(QUIET_SECONDS)
+        patience = EVERY_SECONDS if thrown or not self._litter else SELDOM_SECONDS
+        return since >= patience and self._silent_for(QUIET_SECONDS)
 
-    def _searched(self) -> None:
-        self._last = self._clock()
-        self._known = self._litter() if self._litter else 0
+    def _searched(self, counted: int) -> None:
+        self._last, self._known = self._clock(), counted

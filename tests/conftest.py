@@ -52,7 +52,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture
 def collector() -> Iterator[None]:
-    """For tests of when garbage is searched for: the next test finds that as this one did."""
+    """For tests of when garbage is searched for: Python searches as before in the next test."""
     before = gc.get_threshold()
     yield
     gc.set_threshold(*before)

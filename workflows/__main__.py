@@ -130,9 +130,10 @@ async def _serve(settings: Settings, parts: Parts, queues: list[str], besides: O
                 await _keep_schedules(client, parts.config)
             activities, notifier = _activities(settings, parts, client, slack, session, besides)
             turnover = Turnover()
-            for worker in build_workers(client, activities, threads, queues=queues, turnover=turnover):
-                await stack.enter_async_context(worker)
+            workers = build_workers(client, activities, threads, queues=queues, turnover=turnover)
             stack.callback(begin_tidying(turnover).cancel)
+            for worker in workers:
+                await stack.enter_async_context(worker)
             current = keep_current(parts.live, lambda page: notifier.page(page, utc_now()))
             stack.callback(asyncio.ensure_future(current).cancel)
             stack.callback(asyncio.ensure_future(tell_of_token(slack)).cancel)

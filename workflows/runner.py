@@ -33,10 +33,14 @@ class ContextFree(WorkflowInstance):
         self._queries = QueriesLast(inner.activate)
 
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
+        gone = 0
         try:
-            return self._queries.activate(act)
+            done = self._queries.activate(act)
+            gone = sum(job.HasField("remove_from_cache") for job in act.jobs)
         finally:
-            self._turnover.seen(thrown=any(job.HasField("remove_from_cache") for job in act.jobs))
+            # One that cannot leave yet is asked to again and again.
+            self._turnover.seen(thrown=gone)
+        return done
 
     def get_serialization_context(self, command_info: Any) -> None:
         return None

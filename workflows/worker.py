@@ -144,8 +144,9 @@ def build_workers(
 
 
 def begin_tidying(turnover: Turnover, cached: int = CACHED) -> asyncio.Future[None]:
-    """Call it once the workers run, with what they tell and how many workflows they may cache.
+    """Call it before the workers start, with what they tell and how many workflows they may cache.
 
+    What they cached before would be held for ever.
     Searches for garbage until it is cancelled: a workflow that leaves the cache leaves thousands of objects that hold
     each other.
     """

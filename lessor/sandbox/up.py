@@ -97,7 +97,11 @@ def run(
             lay_exports(sandbox)
             lay_machines(directory.root)
             supervisor = Supervisor(cast(sandbox), directory.logs, leash, voice.happened)
-            return asyncio.run(_serve(supervisor, sandbox, voice))
+            code = asyncio.run(_serve(supervisor, sandbox, voice))
+        # Only now may whoever hears it start again.
+        if code == EXIT_OK:
+            voice.stopped()
+        return code
     except (PortsError, DataDirectoryError, ProgramMissingError) as refused:
         voice.refused("refused", str(refused))
     except ConfigError as error:
@@ -114,7 +118,6 @@ async def _serve(supervisor: Supervisor, sandbox: Sandbox, voice: _Voice) -> int
     try:
         await stoppable(supervisor, until_told, voice.console)
     except asyncio.CancelledError:
-        voice.stopped()
         return EXIT_OK
     except ChildFailedError as failed:
         voice.failed(failed)

@@ -24,8 +24,9 @@ from lessor.sandbox.forkserver import load
 from lessor.sandbox.leash import Leash
 from lessor.sandbox.portplan import Ports
 from lessor.sandbox.programs import Sandbox, programs
+from tests.processes import alive
 from tests.sandbox import asking_itself
-from tests.sandbox.test_supervisor import Stage, alive, until
+from tests.sandbox.test_supervisor import Stage, until
 
 pytestmark = pytest.mark.skipif(not FORKS_SAFELY, reason="programs are not forked on this system")
 ASKING = "tests.sandbox.asking_itself"

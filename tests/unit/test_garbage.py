@@ -6,7 +6,16 @@ import gc
 
 import pytest
 
-from lessor.garbage import EVERY_SECONDS, LONGEST_SECONDS, NEVER, QUIET_SECONDS, Tidying, Turnover, settle
+from lessor.garbage import (
+    EVERY_SECONDS,
+    LONGEST_SECONDS,
+    NEVER,
+    QUIET_SECONDS,
+    SELDOM_SECONDS,
+    Tidying,
+    Turnover,
+    settle,
+)
 
 
 class Cycle:
@@ -93,14 +102,31 @@ def test_much_that_was_thrown_away_waits_for_no_quiet_moment(day: Day) -> None:
     assert tidying.look()
 
 
-def test_where_nothing_was_thrown_away_nothing_is_searched_for_before_long(day: Day) -> None:
+def test_where_nothing_is_known_to_be_thrown_away_searches_are_seldom(day: Day) -> None:
     tidying = day.tidying(most=100)
-    day.now += LONGEST_SECONDS - 1
+    day.now += SELDOM_SECONDS - 1
+    assert not tidying.look()
+    day.now += 1
+    day.asked = day.now
+    assert not tidying.look()
+    day.now += QUIET_SECONDS + 1
+    assert tidying.look()
+    day.now += EVERY_SECONDS
     assert not tidying.look()
     day.litter = 1
     assert tidying.look()
-    day.now += LONGEST_SECONDS
-    assert tidying.look()
+
+
+def test_what_is_thrown_away_during_a_search_is_left_for_the_next(day: Day, monkeypatch: pytest.MonkeyPatch) -> None:
+    def search() -> None:
+        day.litter += 1
+
+    tidying = day.tidying(most=100)
+    day.litter = 1
+    monkeypatch.setattr("lessor.garbage.gc.collect", search)
+    for _ in range(3):
+        day.now += EVERY_SECONDS
+        assert tidying.look()
 
 
 def test_it_is_silent_once_nobody_has_had_anything_to_do_for_so_long() -> None:
