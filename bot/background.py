@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 import structlog
 
+from lessor.garbage import Bustle
+
 QUIET_SECONDS = 0.002
 """The front is quiet when nobody has knocked for so long: longer than the next of a burst takes to come, and so short
 that in a steady hundred a second each, 10 ms after the last, finds the work on the one before it done."""
@@ -28,21 +30,12 @@ Running = ThreadFuture[Any] | asyncio.Future[Any]
 log = structlog.get_logger(__name__)
 
 
-class Front:
-    """When somebody last knocked: work lets acknowledgements go first. Written by one thread, read by another."""
-
-    def __init__(self) -> None:
-        self._last = float("-inf")
-
-    def knocked(self) -> None:
-        self._last = time.monotonic()
+class Front(Bustle):
+    """When somebody last knocked: work lets acknowledgements go first."""
 
     @property
     def quiet(self) -> bool:
         return self.silent_for(QUIET_SECONDS)
-
-    def silent_for(self, seconds: float) -> bool:
-        return time.monotonic() - self._last > seconds
 
 
 class Background:

@@ -75,7 +75,7 @@ def web_app(
     """`POST /slack/events` and `GET /health`."""
 
     async def events(request: web.Request) -> web.Response:
-        background.front.knocked()
+        background.front.stir()
         try:
             raw = await request.read()
         except web.HTTPRequestEntityTooLarge:

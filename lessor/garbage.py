@@ -34,26 +34,37 @@ def settle() -> None:
     gc.freeze()
 
 
-class Turnover:
-    """When a workflow last had something to do, and how many have left the cache. Any thread may tell it."""
+class Bustle:
+    """When somebody last asked for something. Any thread may tell it, and any may look."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last = float("-inf")
+
+    def stir(self) -> None:
+        """Somebody asks for something now."""
+        self._last = self._clock()
+
+    def silent_for(self, seconds: float) -> bool:
+        return self._clock() - self._last > seconds
+
+
+class Turnover(Bustle):
+    """When a workflow last had something to do, and how many have left the cache."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock)
         self._thrown = 0
         self._lock = Lock()
 
     def seen(self, thrown: int) -> None:
         """One had something to do; so many have left by it."""
+        self.stir()
         with self._lock:
-            self._last = self._clock()
             self._thrown += thrown
 
     def thrown(self) -> int:
         return self._thrown
-
-    def silent_for(self, seconds: float) -> bool:
-        return self._clock() - self._last > seconds
 
 
 class Tidying:

@@ -139,7 +139,7 @@ def build_workers(
     if "lessor" in names:
         # Places of different kinds share their activities.
         found["lessor"] = list(dict.fromkeys(one for name in ("lessor", *near) for one in found[name]))
-    runner = workflow_runner(turnover)
+    runner = workflow_runner(turnover or Turnover())
     return [_worker(client, name, found[name], threads, max_cached_workflows, near, runner) for name in names]
 
 
@@ -155,10 +155,10 @@ def begin_tidying(turnover: Turnover, cached: int = CACHED) -> asyncio.Future[No
     return asyncio.ensure_future(Tidying(turnover.silent_for, turnover.thrown, most).keep())
 
 
-def workflow_runner(turnover: Turnover | None = None) -> ContextFreeRunner:
+def workflow_runner(turnover: Turnover) -> ContextFreeRunner:
     """The sandbox in which our workflows run, in production and when a stored history is replayed."""
     restrictions = SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
-    return ContextFreeRunner(restrictions=restrictions, turnover=turnover or Turnover())
+    return ContextFreeRunner(restrictions=restrictions, turnover=turnover)
 
 
 def _worker(

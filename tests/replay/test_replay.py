@@ -32,6 +32,7 @@ from lessor.domain import life
 from lessor.domain.asking import Told
 from lessor.domain.lease import OPEN, Change, Event, State
 from lessor.domain.requoting import Difference
+from lessor.garbage import Turnover
 from tests.replay.histories import Stored, stored, version
 from tests.temporal import time_skipping
 from tests.world import idle_world
@@ -47,7 +48,7 @@ def replayer(*interceptors: Interceptor) -> Replayer:
     """As a worker of ours would go on with it."""
     return Replayer(
         workflows=WORKFLOWS,
-        workflow_runner=workflow_runner(),
+        workflow_runner=workflow_runner(Turnover()),
         data_converter=data_converter,
         interceptors=interceptors,
     )
